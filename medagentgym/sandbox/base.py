@@ -1,0 +1,100 @@
+"""What a sandbox is: a backend that starts boxes, and a box that runs the steps of one episode at a time.
+
+Paths inside a box are fixed, so that the same code gives the same output everywhere: `/data` is the task's data (read-only) and `/work` is the
+episode's own folder, where code starts and `terminal` commands run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+DATA_FOLDER = "/data"
+WORK_FOLDER = "/work"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one code step may use. A limit that is hit is an observation for the agent, never an infrastructure failure."""
+
+    wall_seconds: float = 120.0
+    cpu_seconds: float = 120.0
+    memory_mb: int = 2048
+    processes: int = 64
+    open_files: int = 256
+    file_mb: int = 256
+    work_mb: int = 512
+    work_files: int = 10_000
+    output_bytes: int = 1_000_000
+    answer_bytes: int = 1_000_000
+
+
+@dataclass(frozen=True)
+class BoxSpec:
+    """What a box is made of. Two boxes of the same spec are interchangeable."""
+
+    python: Path
+    """Interpreter that runs the code steps."""
+    read_only: Mapping[str, Path] = field(default_factory=dict)
+    """Path inside the box -> file or folder of the host, mounted read-only (for example `{"/data": work_dir/data/mimic_iii/database}`)."""
+    limits: Limits = Limits()
+    preload: tuple[str, ...] = ("numpy", "pandas", "sqlite3")
+    """Modules that are imported once when the box starts, where they are installed."""
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """Everything that came out of one step. All of it is written by untrusted code and capped in size."""
+
+    stdout: str
+    stderr: str
+    exit_status: int | None
+    """0: ran to its end; 1: uncaught exception or `sys.exit(1)`; negative: killed by that signal; None: stopped by a limit."""
+    has_answer: bool = False
+    """Whether the code left a variable `answer`."""
+    answer: Any = None
+    """The answer as JSON data, see `medagentgym.sandbox.answers`."""
+    limits_hit: tuple[str, ...] = ()
+    """Names of `Limits` fields that stopped or cut the step, for example `("wall_seconds",)` or `("output_bytes",)`."""
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    output_bytes: int = 0
+    """Bytes that the code wrote to stdout and stderr, before the cap."""
+
+
+class Box(Protocol):
+    """One running box. It serves one episode at a time and is not thread-safe."""
+
+    def run(self, code: str, *, seed: int = 0) -> StepResult:
+        """Run `code` as a fresh Python program (a step's variables do not reach the next; files in `/work` do).
+
+        `seed` seeds `random` and `numpy.random`. Raises `InfrastructureError` when the box itself fails.
+        """
+        ...
+
+    def shell(self, command: str) -> StepResult:
+        """Run a shell command in `/work`."""
+        ...
+
+    def reset(self) -> bool:
+        """End the episode: kill what still runs, empty `/work` and `/tmp`. False: could not be cleaned, throw the box away."""
+        ...
+
+    def close(self) -> None:
+        """Kill everything in the box and free what it holds. May be called twice."""
+        ...
+
+
+class Backend(Protocol):
+    """A way of making boxes."""
+
+    name: str
+    """`bubblewrap`, `landlock` or `none`."""
+    level: str
+    """How strong the isolation is, in a word that `docs/sandbox.md` explains, for example `namespaces`, `namespaces-root`, `none`."""
+
+    def start(self, spec: BoxSpec) -> Box:
+        """Start a box. Raises `InfrastructureError("sandbox", ...)`."""
+        ...

@@ -1,0 +1,117 @@
+"""What a task is: where its instances come from, what an agent sees of them, and how an attempt is judged.
+
+A new task is a subclass of `Task`, one entry point in the group `medagentgym.tasks`, and one configuration file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from medagentgym.judges.base import Judge
+
+if TYPE_CHECKING:
+    from medagentgym.config import Config
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One question of a task."""
+
+    idx: int
+    """Position in the source question file, counted from 0."""
+    instance_id: str
+    question: str
+    """The question as the agent reads it."""
+    record: Mapping[str, Any]
+    """The whole row of the built task file, the gold included. Never shown to an agent, never in a box."""
+
+
+class Task(ABC):
+    """A set of instances on one data set.
+
+    Class methods answer what is needed while the workflow is planned, from the configuration and the source files alone. An object is a task whose
+    data have been built into `folder`.
+    """
+
+    name: ClassVar[str]
+    credentialed: ClassVar[bool] = False
+    """Whether the data fall under a data use agreement that restricts sending them to model services."""
+    permitted_actions: ClassVar[tuple[str, ...]] = ("request_info", "validate_code", "debug", "terminal", "submit")
+
+    def __init__(self, folder: Path, config: Config) -> None:
+        """Open the data built in `folder` (`work_dir/data/<task>`). Raises `UserError` where they are missing or incomplete."""
+        self.folder = folder
+        self.config = config
+
+    # --- while planning -------------------------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def indices(cls, config: Config) -> list[int]:
+        """The `idx` of every instance that the configuration admits, ascending, before `start_idx` and `end_idx` are applied.
+
+        Reads the source question file only. Raises `UserError` naming file and key.
+        """
+
+    @classmethod
+    @abstractmethod
+    def count(cls, config: Config) -> int:
+        """How many rows the source question file has (the upper bound of `end_idx`). Raises `UserError`."""
+
+    @classmethod
+    @abstractmethod
+    def sources(cls, config: Config) -> list[Path]:
+        """The files that the build reads (a few; a directory's files may be summed up by one of them)."""
+
+    @classmethod
+    @abstractmethod
+    def build(cls, config: Config, folder: Path) -> None:
+        """Build the data into `folder`, atomically: after a failure nothing half-built is left. Writes `folder/build.json` last.
+
+        Raises `UserError` for what is wrong with the source files.
+        """
+
+    # --- while running --------------------------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def instance(self, idx: int) -> Instance:
+        """The instance at `idx`. Raises `UserError` where there is none."""
+
+    @abstractmethod
+    def prompt_fields(self, instance: Instance) -> dict[str, str]:
+        """What the prompt templates may refer to, at least `question`, `now`, `tables`, `answer_form`."""
+
+    @abstractmethod
+    def mounts(self, instance: Instance) -> dict[str, Path]:
+        """Path in the box -> folder of the host, read-only."""
+
+    def request_info(self, params: Mapping[str, Any]) -> str:
+        """Answer a `request_info` action. Raises `AgentError` where the request makes no sense."""
+        from medagentgym.errors import AgentError
+
+        raise AgentError(f"request_info is not available in task {self.name}")
+
+    @abstractmethod
+    def reference(self, instance: Instance) -> Any:
+        """What the judges compare an attempt with, as JSON data."""
+
+    @abstractmethod
+    def reference_code(self, instance: Instance) -> str:
+        """A Python program that leaves the right `answer` when it runs in the box. Raises `UserError` where the instance has none."""
+
+    @classmethod
+    @abstractmethod
+    def judges(cls) -> dict[str, Judge]:
+        """The judges of this task by name, `strict` and `published` at least."""
+
+    @abstractmethod
+    def instance_digest(self, idx: int) -> str:
+        """SHA-256 of the instance's built row: what the episode's fingerprint knows of the task record."""
+
+    @abstractmethod
+    def data_digest(self) -> str:
+        """SHA-256 that identifies the built data (from `build.json`, not by reading everything again)."""
