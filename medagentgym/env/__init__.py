@@ -1,1 +1,1 @@
-
+"""The environment of an episode: actions and observations."""

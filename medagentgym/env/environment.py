@@ -1,0 +1,289 @@
+"""The Gymnasium environment of one task: an agent's actions in, observations and a reward out.
+
+One object serves one episode at a time. `reset` chooses the instance, `step` carries out one action. The environment keeps the steps and the attempts
+of the episode (`trajectory`), from which the record is made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, SupportsFloat
+
+import gymnasium
+
+from medagentgym.agent.base import Message, Usage
+from medagentgym.env.observation import describe_step, shorten
+from medagentgym.env.replies import parse_reply
+from medagentgym.env.spaces import TextSpace, sample_replies
+from medagentgym.errors import AgentError, UserError, infrastructure_boundary
+from medagentgym.judges.base import Evidence, Judge, Verdict
+from medagentgym.prompting import render_prompt
+from medagentgym.sandbox import box_spec
+from medagentgym.sandbox.base import Box, Limits, StepResult
+from medagentgym.tasks.base import Instance, Task
+
+if TYPE_CHECKING:
+    from medagentgym.config import Config
+    from medagentgym.llm.debugger import Debugger
+    from medagentgym.sandbox.pool import BoxPool
+
+EVIDENCE_OUTPUT_CHARACTERS = 20_000
+"""Characters of each output stream kept as evidence."""
+EVIDENCE_ANSWER_CHARACTERS = 200_000
+"""Characters of an answer (as JSON) kept as evidence."""
+MAX_TEXT_LENGTH = 10_000_000
+"""Longest observation or reply in the spaces of the environment, characters."""
+
+
+@dataclass
+class Trajectory:
+    """What has happened in an episode so far."""
+
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    attempts: list[dict[str, Any]] = field(default_factory=list)
+    debugger_usage: Usage = field(default_factory=Usage)
+    unreadable: int = 0
+    """Replies without a readable action."""
+    stop_reason: str | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def actions(self) -> int:
+        """Actions that count against `num_steps`: all but unreadable replies."""
+        return sum(step["action"] != "error" for step in self.steps)
+
+
+class EpisodeEnvironment(gymnasium.Env[str, str]):
+    """The environment of a task.
+
+    `step` takes a reply as a model writes it, or the name of an action with its parameters as keywords. The reward is 0 until the episode ends, then the
+    score of the verdict. `terminated` means that the episode ended by itself (submitted, accepted, unparsable), `truncated` that steps or budget ran out.
+    """
+
+    metadata = {"render_modes": ["ansi"]}
+
+    def __init__(
+        self,
+        task: Task,
+        config: Config,
+        pool: BoxPool,
+        *,
+        debugger: Callable[[], Debugger] | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self.task = task
+        self.config = config
+        self.pool = pool
+        self.render_mode = render_mode
+        self._make_debugger = debugger
+        self.judges: dict[str, Judge] = task.judges()
+        permitted = tuple(action for action in task.permitted_actions if action != "submit")
+        self.permitted_actions = (*permitted, "submit") if config.protocol == "submit" else permitted
+        self.action_space = TextSpace(MAX_TEXT_LENGTH, sample_replies(self.permitted_actions))
+        self.observation_space = TextSpace(MAX_TEXT_LENGTH)
+        self.limits = Limits(**{name: getattr(config.sandbox, name) for name in Limits.__dataclass_fields__})
+        self.trajectory = Trajectory()
+        self._box: Box | None = None
+        self._episode = ExitStack()
+        self._indices: list[int] | None = None
+        self._last_observation = ""
+
+    # --- Gymnasium ------------------------------------------------------------------------------------------------------------------------------
+
+    def reset(self, task_id: int | None = None, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode on the instance `task_id` (or `options["idx"]`); without either, one is drawn with the environment's generator.
+
+        `seed` seeds that generator and the code steps. Gives the text of the first user message; `info["messages"]` is the whole prompt.
+        Raises `UserError` where the instance does not exist.
+        """
+        super().reset(seed=seed)
+        self._end_box()
+        given = dict(options or {})
+        idx = task_id if task_id is not None else given.get("idx")
+        if idx is None:
+            if self._indices is None:
+                self._indices = type(self.task).indices(self.config)
+            idx = self._indices[int(self.np_random.integers(len(self._indices)))]
+        if not isinstance(idx, int) or isinstance(idx, bool):
+            raise UserError(f"reset: options['idx'] is {idx!r}; give the position of an instance as a whole number")
+        self.instance: Instance = self.task.instance(idx)
+        self.seed = int(seed if seed is not None else given.get("seed", self.np_random.integers(2**31)))
+        self.trajectory = Trajectory()
+        self.fields = self.task.prompt_fields(self.instance)
+        self.prompt: list[Message] = render_prompt(self.config, self.fields, self.permitted_actions)
+        self._last_observation = str(self.prompt[-1]["content"])
+        return self._last_observation, {**self._info(), "messages": self.prompt}
+
+    def step(self, action: str, **params: Any) -> tuple[str, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Carry out one action. Raises `InfrastructureError` where that failed for a reason that is not the agent's."""
+        if self.trajectory.stop_reason is not None:
+            raise UserError("step: the episode has ended; call reset first")
+        remarks: tuple[str, ...] = ()
+        if action not in (*self.permitted_actions, "error"):
+            parsed = parse_reply(action, self.permitted_actions)
+            action, params, remarks = parsed.action, parsed.params, tuple(parsed.remarks)
+        return self.act(action, params, remarks)
+
+    def act(self, action: str, params: Mapping[str, Any], remarks: tuple[str, ...] = ()) -> tuple[str, SupportsFloat, bool, bool, dict[str, Any]]:
+        """`step` for an action that is parsed already. `remarks` on how the reply was read stand before the observation."""
+        step: dict[str, Any] = {"action": action, "params": dict(params)}
+        self.trajectory.steps.append(step)
+        with infrastructure_boundary("machine"):
+            try:
+                observation = self._carry_out(action, params, step)
+            except AgentError as error:
+                observation = str(error)
+        for_reader = "\n".join([*remarks, observation])
+        step["observation"] = shorten(for_reader, self.config.env.observation_characters)
+        if self.trajectory.stop_reason is None and self.trajectory.actions >= self.config.num_steps:
+            self.end("out_of_steps")
+        self._last_observation = step["observation"]
+        verdict, reason = self.trajectory.verdict, self.trajectory.stop_reason
+        truncated = reason in ("out_of_steps", "out_of_budget")
+        reward = verdict.score if reason is not None and verdict is not None else 0.0
+        return step["observation"], reward, reason is not None and not truncated, truncated, self._info()
+
+    def render(self) -> str:  # type: ignore[override]
+        """The last observation (render mode `ansi`)."""
+        return self._last_observation
+
+    def close(self) -> None:
+        """Give the box back. The pool is its owner's to close."""
+        self._end_box()
+
+    # --- the episode ----------------------------------------------------------------------------------------------------------------------------
+
+    def end(self, stop_reason: str) -> None:
+        """End the episode for `stop_reason`, and judge its last attempt unless it is unparsable."""
+        if self.trajectory.stop_reason is not None:
+            return
+        self.trajectory.stop_reason = stop_reason
+        if stop_reason == "unparsable" or not self.trajectory.attempts:
+            what = "no readable action" if stop_reason == "unparsable" else "no attempt was made"
+            self.trajectory.verdict = Verdict(correct=False, score=0.0, reason=what)
+        else:
+            self.trajectory.verdict = Verdict(**self.trajectory.attempts[-1]["verdicts"][self.config.stop_judge])
+        self._end_box()
+
+    def _carry_out(self, action: str, params: Mapping[str, Any], step: dict[str, Any]) -> str:
+        if action == "error":
+            return self._unreadable(params)
+        if action not in self.permitted_actions:
+            raise AgentError(f"The action {action!r} is not permitted here. Permitted actions: {', '.join(self.permitted_actions)}.")
+        if action == "request_info":
+            return self.task.request_info(params)
+        if action == "validate_code":
+            return self._validate_code(_text(params, "code"), step)
+        if action == "terminal":
+            return self._describe(self._open_box().shell(_text(params, "cmd")), step)
+        if action == "debug":
+            return self._debug(_text(params, "code"), _text(params, "error_msg"))
+        return self._submit()
+
+    def _unreadable(self, params: Mapping[str, Any]) -> str:
+        if params.get("kind") == "prose" and self.trajectory.attempts and self.config.protocol == "submit":
+            self.end("submitted")
+            return "Your reply holds no action, so your last answer is taken as final."
+        self.trajectory.unreadable += 1
+        if self.trajectory.unreadable > self.config.env.n_retry:
+            self.end("unparsable")
+        return str(params.get("message", "The reply holds no action."))
+
+    def _submit(self) -> str:
+        if not self.trajectory.attempts:
+            raise AgentError("There is nothing to submit yet: no code has run to its end and left a variable `answer`.")
+        self.end("submitted")
+        return "Your last answer is taken as final."
+
+    def _validate_code(self, code: str, step: dict[str, Any]) -> str:
+        seed = (self.seed + len(self.trajectory.steps)) % 2**31
+        result = self._open_box().run(code, seed=seed)
+        observation = self._describe(result, step)
+        # The published stop judge reads what code prints, so under it every execution that succeeds is an attempt.
+        reads_output = self.config.protocol == "oracle_stop" and self.config.stop_judge == "published"
+        if result.exit_status != 0 or not (result.has_answer or reads_output):
+            return observation
+        verdict = self._attempt(result)
+        if self.config.protocol != "oracle_stop":
+            return observation
+        if verdict.correct:
+            self.end("accepted")
+        elif self.config.tell_verdict:
+            observation += "\nThis answer was judged to be wrong."
+        return observation
+
+    def _attempt(self, result: StepResult) -> Verdict:
+        """Judge an execution with every judge of the task and keep the evidence; gives the stop judge's verdict."""
+        evidence = Evidence(result.has_answer, result.answer, result.stdout, result.stderr, result.exit_status)
+        reference = self.task.reference(self.instance)
+        verdicts = {name: judge.judge(reference, evidence) for name, judge in self.judges.items()}
+        self.trajectory.attempts.append(
+            {
+                "step": len(self.trajectory.steps) - 1,
+                "evidence": capped_evidence(evidence).to_json(),
+                "verdicts": {name: verdict.to_json() for name, verdict in verdicts.items()},
+            }
+        )
+        return verdicts[self.config.stop_judge]
+
+    def _debug(self, code: str, error_message: str) -> str:
+        if self._make_debugger is None:
+            raise AgentError("No debugger is configured here.")
+        text, usage = self._make_debugger().explain(code, error_message)
+        self.trajectory.debugger_usage.add(usage)
+        return text
+
+    def _describe(self, result: StepResult, step: dict[str, Any]) -> str:
+        step |= {
+            "exit_status": result.exit_status,
+            "has_answer": result.has_answer,
+            "limits_hit": list(result.limits_hit),
+            "output_bytes": result.output_bytes,
+            "wall_seconds": round(result.wall_seconds, 4),
+            "cpu_seconds": round(result.cpu_seconds, 4),
+        }
+        return describe_step(result, self.limits, self.config.env.observation_characters)
+
+    def _open_box(self) -> Box:
+        """The episode's box, taken from the pool at its first use."""
+        if self._box is None:
+            spec = box_spec(self.config.sandbox, self.task.mounts(self.instance))
+            with infrastructure_boundary("sandbox"):
+                self._box = self._episode.enter_context(self.pool.box(spec))
+        return self._box
+
+    def _end_box(self) -> None:
+        self._box = None
+        episode, self._episode = self._episode, ExitStack()
+        with infrastructure_boundary("sandbox"):
+            episode.close()
+
+    def _info(self) -> dict[str, Any]:
+        verdict = self.trajectory.verdict
+        return {
+            "idx": self.instance.idx,
+            "instance_id": self.instance.instance_id,
+            "steps": len(self.trajectory.steps),
+            "attempts": len(self.trajectory.attempts),
+            "stop_reason": self.trajectory.stop_reason,
+            "correct": None if verdict is None else verdict.correct,
+        }
+
+
+def capped_evidence(evidence: Evidence) -> Evidence:
+    """Evidence as it is stored: what is over the cap is cut or left out, and `complete` says so."""
+    stdout, stderr = evidence.stdout[:EVIDENCE_OUTPUT_CHARACTERS], evidence.stderr[:EVIDENCE_OUTPUT_CHARACTERS]
+    fits = len(json.dumps(evidence.answer)) <= EVIDENCE_ANSWER_CHARACTERS
+    complete = evidence.complete and fits and (stdout, stderr) == (evidence.stdout, evidence.stderr)
+    return Evidence(evidence.has_answer, evidence.answer if fits else None, stdout, stderr, evidence.exit_status, complete)
+
+
+def _text(params: Mapping[str, Any], name: str) -> str:
+    """A parameter that must be a text. Raises `AgentError` where it is missing or something else."""
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise AgentError(f"The action needs the parameter {name!r} as a text.")
+    return value
