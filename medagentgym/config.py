@@ -5,19 +5,64 @@ The docstring under a field is its documentation, in both.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=200)]
 """A word that is safe as a folder name."""
+
+CredentialName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
+"""The name of a credential, which is also the name of an environment variable."""
+
+
+@dataclass(frozen=True)
+class MustExist:
+    """Marks a path that is read: it is looked for when a configuration is loaded, before anything else happens."""
+
+    kind: Literal["file", "folder"]
+
+
+def _not_empty(value: Any) -> Any:
+    if isinstance(value, str) and (not value.strip() or "\0" in value):
+        raise ValueError("an empty path")
+    return value
+
+
+def _expand_home(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+
+
+ExpandedPath = Annotated[Path, BeforeValidator(_not_empty), AfterValidator(_expand_home)]
+"""A path; `~` at its beginning is the home folder, and a relative one starts at the current folder."""
+InputFile = Annotated[ExpandedPath, MustExist("file")]
+"""A file that is read."""
+InputFolder = Annotated[ExpandedPath, MustExist("folder")]
+"""A folder that is read."""
+
+
+def _mentions_bool(annotation: Any) -> bool:
+    return annotation in (bool, Any) or any(_mentions_bool(part) for part in get_args(annotation))
 
 
 class Block(BaseModel):
     """A block of the configuration: unknown keys are mistakes, values are frozen."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, protected_namespaces=(), allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _true_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """Python takes `true` for 1; in a configuration it is a mistake."""
+        values = value if isinstance(value, list) else [value]
+        if any(isinstance(item, bool) for item in values) and not _mentions_bool(cls.model_fields[str(info.field_name)].annotation):
+            raise ValueError("true and false are no numbers")
+        return value
 
 
 class ModelPrice(Block):
@@ -46,7 +91,7 @@ class ModelConfig(Block):
     """`Azure`: name of the deployment; null: `model_name`."""
     api_version: str | None = None
     """`Azure`: version of the interface; null: `API_VERSION` of the credentials or the environment."""
-    api_key_name: str | None = None
+    api_key_name: CredentialName | None = None
     """Name of the credential that holds the key; null: `OPENAI_API_KEY`, `AZURE_OPENAI_API_KEY`, or none for `vLLM`."""
     max_total_tokens: int | None = Field(None, ge=1)
     """Size of the model's context window; an episode whose conversation outgrows it ends as out of budget."""
@@ -85,7 +130,7 @@ class AgentConfig(Block):
     """How often a failed model call is tried again for one reply."""
     retry_delay: float = Field(10.0, ge=0)
     """Seconds before the first retry; doubled for each further one, up to a minute."""
-    replies: Path | None = None
+    replies: InputFile | None = None
     """Agent `scripted`: JSON file with a list of replies for every episode, or an object from `idx` to such a list."""
     max_cost: float | None = Field(None, gt=0)
     """An episode that has cost more ends as out of budget. Needs `llm.price`."""
@@ -109,18 +154,20 @@ class SyntheticConfig(Block):
 class DatasetConfig(Block):
     """Where a task's data come from. Exactly one of `raw_path`, `sqlite_path`, `data_path` and `synthetic` is given."""
 
-    raw_path: Path | None = None
+    raw_path: InputFolder | None = None
     """Directory of raw PhysioNet tables, `*.csv` or `*.csv.gz`."""
-    sqlite_path: Path | None = None
+    sqlite_path: InputFile | None = None
     """A database that is built already, in the shape of EHRSQL's."""
-    data_path: Path | None = None
+    data_path: InputFolder | None = None
     """Directory in the published layout: `*_tasks.jsonl` beside CSV tables."""
     synthetic: SyntheticConfig | None = None
     """Make the patients up."""
-    metadata_path: Path | None = None
+    metadata_path: ExpandedPath | None = None
     """Accepted for the published layout and not used: instances are counted in the task files themselves."""
-    questions: dict[Literal["train", "test"], Path] = {}
+    questions: dict[Literal["train", "test"], InputFile] = {}
     """Question files of `raw_path` and `sqlite_path`, by mode."""
+    credentialed: bool | None = None
+    """Whether the records fall under a data use agreement that restricts sending them to model services; null: as the task knows it."""
     gold: Literal["executed", "stored"] = "executed"
     """`executed`: gold answers are made by running the gold SQL on the database at hand, at its own "now"; `stored`: as the task file has them."""
     impossible: Literal["leave_out", "keep"] = "leave_out"
@@ -155,7 +202,7 @@ class SandboxConfig(Block):
 
     backend: Literal["auto", "bubblewrap", "landlock", "none"] = "auto"
     """`auto`: the strongest that works here, else the run is refused. `none` runs code unprotected and is only taken by name."""
-    python: Path | None = None
+    python: InputFile | None = None
     """Interpreter for the code steps; null: the one that runs medagentgym."""
     wall_seconds: float = Field(120.0, gt=0)
     """Longest run of one code step."""
@@ -182,11 +229,11 @@ class SandboxConfig(Block):
 class PromptConfig(Block):
     """Prompt templates; each null is the task's own."""
 
-    system: Path | None = None
+    system: InputFile | None = None
     """Template file of the system message."""
-    user: Path | None = None
+    user: InputFile | None = None
     """Template file of the first user message."""
-    few_shot: Path | None = None
+    few_shot: InputFile | None = None
     """JSON Lines file of example conversations from the train split."""
 
 
@@ -195,7 +242,7 @@ class TrainingConfig(Block):
 
     num_rollouts: int = Field(1, ge=1)
     """Episodes an instance."""
-    rollout_indices: Path | None = None
+    rollout_indices: InputFile | None = None
     """JSON file `{task: {mode: [idx, ...]}}`: the only instances to ask."""
     seed: int = 0
     """Seed from which the seed of every episode follows."""
@@ -229,13 +276,13 @@ class DataPolicyConfig(Block):
 class GeneralArgs(Block):
     """The published flags, with their published defaults."""
 
-    config_path: Path | None = None
+    config_path: ExpandedPath | None = None
     """YAML or JSON file."""
     task: Name = "mimic_iii"
     """Task to run."""
-    credentials_path: Path = Path("./credentials.toml")
+    credentials_path: ExpandedPath = Path("./credentials.toml")
     """TOML file with the credentials; also accepted as `credential_path`."""
-    work_dir: Path = Path("./work_dir/")
+    work_dir: ExpandedPath = Path("./work_dir/")
     """Folder for data, episodes and reports. Private to its user."""
     result_dir_tag: Name | None = None
     """Folder of this experiment's episodes below `<work_dir>/<task>/`; null: made from the agent and the model."""

@@ -1,0 +1,188 @@
+"""The keys of the configuration in words: what a key expects, which keys a block has, and which one a typo meant.
+
+Error messages and the reference page both speak through this module, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+from pydantic import StringConstraints
+from pydantic.fields import FieldInfo
+from rapidfuzz import fuzz, process
+
+from medagentgym.config import Block, Config, CredentialName, MustExist, Name
+
+KeyPath = tuple[str | int, ...]
+"""Where a value lies in the configuration, for example `("experiments", 1, "agent", "llm")`."""
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """The path as it is written in messages: `experiments[1].agent.llm`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def block_of(annotation: Any) -> type[Block] | None:
+    """The block class that an annotation admits, or None."""
+    if isinstance(annotation, type):
+        return annotation if issubclass(annotation, Block) else None
+    if get_origin(annotation) in (Annotated, Union, types.UnionType):
+        return next((block for part in get_args(annotation) if (block := block_of(part)) is not None), None)
+    return None
+
+
+def admits_null(annotation: Any) -> bool:
+    """Whether a value of this annotation may be null."""
+    return annotation in (None, type(None), Any) or (
+        get_origin(annotation) in (Annotated, Union, types.UnionType) and any(admits_null(part) for part in get_args(annotation))
+    )
+
+
+def annotation_at(path: Sequence[str | int], root: Any = Config) -> Any:
+    """The annotation of the value at a path; `Any` below free-form mappings, None where there is no such key.
+
+    Constraints of the field are kept, as `Annotated`.
+    """
+    here = root
+    for part in path:
+        here = _step(here, part)
+        if here is None or here is Any:
+            return here
+    return here
+
+
+def _step(annotation: Any, part: str | int) -> Any:
+    block = block_of(annotation)
+    if block is not None:
+        field = block.model_fields.get(str(part))
+        return None if field is None else annotated(field)
+    origin = get_origin(annotation)
+    if origin in (Annotated, Union, types.UnionType):
+        candidates = (_step(option, part) for option in get_args(annotation) if isinstance(option, type) or get_origin(option) is not None)
+        return next((found for found in candidates if found is not None), None)
+    if origin is list and isinstance(part, int):
+        return get_args(annotation)[0]
+    if origin is dict and isinstance(part, str):
+        keys, values = get_args(annotation)
+        return values if keys is str or part in get_args(keys) else None
+    return None
+
+
+def annotated(field: FieldInfo) -> Any:
+    """The annotation of a field with its constraints."""
+    annotation: Any = field.annotation
+    return Annotated[(annotation, *field.metadata)] if field.metadata else annotation
+
+
+def keys_at(path: Sequence[str | int], root: Any = Config) -> list[str]:
+    """The keys that the mapping at a path may have; empty where they are free."""
+    return _keys(annotation_at(path, root))
+
+
+def _keys(annotation: Any) -> list[str]:
+    block = block_of(annotation)
+    if block is not None:
+        return list(block.model_fields)
+    if get_origin(annotation) in (Annotated, Union, types.UnionType):
+        return [key for part in get_args(annotation) for key in _keys(part)]
+    if get_origin(annotation) is dict:
+        return [str(key) for key in get_args(get_args(annotation)[0])]
+    return []
+
+
+def all_keys(block: type[Block] = Config, prefix: KeyPath = ()) -> Iterator[KeyPath]:
+    """Every key of the configuration, blocks included, in the order of the model."""
+    for name, field in block.model_fields.items():
+        path = (*prefix, name)
+        yield path
+        inner = block_of(field.annotation)
+        if inner is not None:
+            yield from all_keys(inner, path)
+
+
+def nearest(word: str, choices: Sequence[str]) -> str | None:
+    """The choice that a mistyped word most likely meant, or None where nothing is near."""
+    found = process.extractOne(word.lower(), choices, scorer=fuzz.ratio, processor=str.lower, score_cutoff=72)
+    return None if found is None else str(found[0])
+
+
+def nearest_key(path: KeyPath) -> str | None:
+    """The valid key, dotted, that an unknown one most likely meant: of the same block, or of the same name elsewhere."""
+    *parent, last = path
+    near = nearest(str(last), keys_at(parent))
+    if near is not None:
+        return dotted((*parent, near))
+    elsewhere = [key for key in all_keys() if key[-1] == last]
+    return dotted(elsewhere[0]) if elsewhere else None
+
+
+def must_exist(annotation: Any) -> Literal["file", "folder"] | None:
+    """Whether values of this annotation are paths that are read, and of which kind."""
+    if get_origin(annotation) is None:
+        return None
+    for part in get_args(annotation):
+        if isinstance(part, MustExist):
+            return part.kind
+        found = must_exist(part)
+        if found is not None:
+            return found
+    return None
+
+
+def expects(annotation: Any) -> str:
+    """What a value must be, in words: `an integer, at least 1, or null`."""
+    if annotation == Name:
+        return "a name of letters, digits, `.`, `_` and `-`"
+    if annotation == CredentialName:
+        return "the name of a credential"
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        base, *constraints = get_args(annotation)
+        existing = must_exist(annotation)
+        words = f"the path of a {existing}" if existing is not None and base is Path else expects(base)
+        return words + _bounds(constraints)
+    if origin is Literal:
+        choices = [f"`{choice}`" for choice in get_args(annotation)]
+        return choices[0] if len(choices) == 1 else "one of " + ", ".join(choices)
+    if origin in (Union, types.UnionType):
+        options = [expects(part) for part in get_args(annotation) if part is not type(None)]
+        if admits_null(annotation):
+            options.append("null")
+        comma = "," if any("," in option for option in options[:-1]) else ""
+        return options[0] if len(options) == 1 else f"{', '.join(options[:-1])}{comma} or {options[-1]}"
+    if origin is list:
+        return f"a list, each item {expects(get_args(annotation)[0])}"
+    if origin is dict:
+        keys, values = get_args(annotation)
+        return "a mapping" if values is Any else f"a mapping from {expects(keys)} to {expects(values)}"
+    if block_of(annotation) is not None:
+        return "a block of keys"
+    return {bool: "true or false", int: "an integer", float: "a number", str: "text", Path: "a path"}.get(annotation, "any value")
+
+
+def _bounds(constraints: Sequence[Any]) -> str:
+    words = []
+    for constraint in constraints:
+        match constraint:
+            case Ge(ge=bound):
+                words.append(f"at least {bound}")
+            case Gt(gt=bound):
+                words.append(f"more than {bound}")
+            case Le(le=bound):
+                words.append(f"at most {bound}")
+            case Lt(lt=bound):
+                words.append(f"less than {bound}")
+            case MinLen(min_length=length):
+                words.append(f"at least {length} long")
+            case MaxLen(max_length=length):
+                words.append(f"at most {length} long")
+            case StringConstraints(pattern=pattern) if pattern is not None:
+                words.append(f"matching {pattern}")
+    return "".join(f", {word}" for word in words)
