@@ -72,6 +72,8 @@ class Agent(ABC):
         self.messages: list[Message] = []
         """The conversation as sent and received."""
         self.usage = Usage()
+        self.remarks: Sequence[str] = ()
+        """What there is to say of how the last reply was read, for example that only its first action counts."""
 
     def reset(self, start: EpisodeStart) -> None:
         """Begin an episode: forget the last one."""
@@ -79,6 +81,7 @@ class Agent(ABC):
         self.permitted_actions = start.permitted_actions
         self.messages = [dict(message) for message in start.prompt]
         self.usage = Usage()
+        self.remarks = ()
 
     @abstractmethod
     def act(self, observation: str | None) -> Action:
