@@ -1,0 +1,71 @@
+# make demo    install, then run the main job on made-up patients: offline, without credentials
+# make test    install, then run all tests
+# make check   formatting, types and lint of code and workflow
+
+PYTHON ?= python3
+CORES ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+.PHONY: demo test test-fast check format lock docs benchmarks clean
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help:
+	@sed -n 's/^# make/make/p' Makefile
+
+demo: $(VENV)/.installed
+	@$(BIN)/snakemake --cores $(CORES) --configfile config/demo.yaml --quiet rules host reason
+	@$(BIN)/python scripts/summarize.py --show work_dir/demo/reports/demo
+
+test: $(VENV)/.installed-development
+	$(BIN)/python -m pytest
+
+test-fast: $(VENV)/.installed-development
+	$(BIN)/python -m pytest -m "not slow"
+
+check: $(VENV)/.installed-development
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakemake --lint --configfile config/demo.yaml
+	$(BIN)/python -m medagentgym.reference_page --check
+
+format: $(VENV)/.installed-development
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile rules
+
+docs: $(VENV)/.installed-development
+	$(BIN)/python -m medagentgym.reference_page
+
+benchmarks: $(VENV)/.installed-development
+	$(BIN)/python benchmarks/run_all.py
+
+# Versions are locked with hashes; `make lock` renews them from pyproject.toml.
+lock: $(VENV)/.installed-development
+	$(BIN)/pip install --quiet uv
+	echo setuptools | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade \
+	  --extra bubblewrap -o requirements.lock - pyproject.toml
+	echo setuptools | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade -c requirements.lock \
+	  --extra bubblewrap --extra dev -o requirements-dev.lock - pyproject.toml
+
+$(VENV)/bin/pip:
+	@sh scripts/prepare_machine.sh "$(PYTHON)" "$(VENV)"
+
+$(VENV)/.installed: $(VENV)/bin/pip requirements.lock pyproject.toml
+	@echo "Installing medagentgym into $(VENV) (about a minute) ..."
+	@$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.installed-development: $(VENV)/.installed requirements-dev.lock
+	@echo "Installing the tools for tests and checks ..."
+	@$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .snakemake work_dir/demo build ./*.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,331 @@
+"""From a configuration to the instances, shards, files and rules of a run: what the Snakefile asks.
+
+What a plan holds follows from the configuration and the task's source files alone, never from which episodes exist, so that every process of a run
+that reads the Snakefile sees the same rules.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from medagentgym import fingerprint
+from medagentgym.config import Config
+from medagentgym.configuration import experiments, instance_range, load_config
+from medagentgym.credentials import check_credentials
+from medagentgym.errors import UserError, exit_with
+from medagentgym.policy import check_data_policy
+from medagentgym.record import EpisodeKey, episode_file, parse_episode_file, write_text
+from medagentgym.tasks.registry import get_task_class
+
+SMALLEST_BATCH, LARGEST_BATCH, BATCHES = 20, 200, 32
+NO_SPENDING = frozenset({"-n", "--dry-run", "--dryrun", "--lint", "--unlock", "--list-rules", "--touch", "-t", "--summary", "--rulegraph", "--dag"})
+"""Flags of Snakemake under which no episode can run, so that credentials are not asked for."""
+
+
+def data_folder(config: Config) -> Path:
+    """Where the data of a task are built."""
+    return Path(os.path.normpath(config.work_dir)) / "data" / config.task
+
+
+def batch_size(config: Config, episodes: int) -> int:
+    """Episodes a shard. `auto` depends on the number of episodes alone."""
+    if config.batch_size != "auto":
+        return config.batch_size
+    return min(LARGEST_BATCH, max(SMALLEST_BATCH, math.ceil(episodes / BATCHES)))
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """The episodes of one job: positions `[first, end)` in the experiment's list of episodes."""
+
+    experiment: ExperimentPlan
+    first: int
+    end: int
+
+    @property
+    def rule(self) -> str:
+        """Name of the shard's rule."""
+        return f"episodes_{self.experiment.number}_{self.first}"
+
+    @property
+    def files(self) -> list[str]:
+        """The records of the shard's episodes."""
+        return [self.experiment.file(key) for key in self.experiment.keys[self.first : self.end]]
+
+    @property
+    def log(self) -> str:
+        """Where the shard's worker writes what it says."""
+        return f"{self.experiment.log_folder}/{self.first}.log"
+
+
+@dataclass(frozen=True)
+class ExperimentPlan:
+    """One experiment: its episodes in order, and where its files are."""
+
+    config: Config
+    number: int
+    keys: tuple[EpisodeKey, ...]
+
+    @classmethod
+    def make(cls, config: Config, number: int) -> ExperimentPlan:
+        """Plan an experiment. Reads the task's source files; raises `UserError`."""
+        task = get_task_class(config.task)
+        wanted = instance_range(config, task.count(config))
+        indices = [idx for idx in task.indices(config) if idx in wanted]
+        if not indices:
+            raise UserError(f"{config.task}: no instance is left to ask between start_idx {wanted.start} and end_idx {wanted.stop}; check the filters in `data`")
+        return cls(config, number, tuple(EpisodeKey(idx, rollout) for idx in indices for rollout in range(config.training.num_rollouts)))
+
+    @staticmethod
+    def folder_of(config: Config) -> Path:
+        """The folder of an experiment's records."""
+        return Path(os.path.normpath(config.work_dir)) / config.task / str(config.result_dir_tag) / config.mode
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of the records."""
+        return self.folder_of(self.config)
+
+    @property
+    def name(self) -> str:
+        """The experiment in the words of its folder."""
+        return f"{self.config.task}/{self.config.result_dir_tag}/{self.config.mode}"
+
+    @property
+    def log_folder(self) -> str:
+        """Where the workers of the experiment write what they say."""
+        return f"{os.path.normpath(self.config.work_dir)}/logs/{self.name}"
+
+    @property
+    def scores(self) -> str:
+        """The scores of the experiment's episodes, beside the folder of the records."""
+        return f"{self.folder.parent}/scores_{self.config.mode}.parquet"
+
+    @property
+    def data(self) -> str:
+        """The manifest of the task's built data."""
+        return f"{data_folder(self.config)}/build.json"
+
+    def file(self, key: EpisodeKey) -> str:
+        """The record of an episode."""
+        return str(episode_file(self.folder, key, self.config.training.num_rollouts))
+
+    @cached_property
+    def files(self) -> list[str]:
+        """The records of all episodes, in order."""
+        return [self.file(key) for key in self.keys]
+
+    @cached_property
+    def shards(self) -> list[ShardPlan]:
+        """The jobs that make the episodes."""
+        size = batch_size(self.config, len(self.keys))
+        return [ShardPlan(self, first, min(first + size, len(self.keys))) for first in range(0, len(self.keys), size)]
+
+    @cached_property
+    def existing(self) -> list[str]:
+        """The records that are there now."""
+        try:
+            present = {entry.name for entry in os.scandir(self.folder)}
+        except FileNotFoundError:
+            return []
+        return [file for file in self.files if os.path.basename(file) in present]
+
+    def has_any_record(self) -> bool:
+        """Whether the folder holds any episode, asked for or not."""
+        try:
+            return any(parse_episode_file(entry.name) for entry in os.scandir(self.folder))
+        except FileNotFoundError:
+            return False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run: its experiments and what they make."""
+
+    name: str
+    experiments: tuple[ExperimentPlan, ...]
+    partial: bool
+    single: bool
+    """The command line names episode files: each is made alone, by a rule of its own."""
+
+    @property
+    def work_dir(self) -> str:
+        """The working folder, in the form in which Snakemake compares paths."""
+        return os.path.normpath(self.experiments[0].config.work_dir)
+
+    @property
+    def shards(self) -> list[ShardPlan]:
+        """The jobs of all experiments; none where only what exists is scored, or where the command line names single episodes."""
+        return [] if self.partial or self.single else [shard for experiment in self.experiments for shard in experiment.shards]
+
+    @property
+    def episodes(self) -> list[str]:
+        """The records of all experiments; none where only what exists is scored."""
+        return [] if self.partial else [file for experiment in self.experiments for file in experiment.files]
+
+    @property
+    def scores(self) -> list[str]:
+        """The scores of all experiments."""
+        return [experiment.scores for experiment in self.experiments]
+
+    @property
+    def tasks(self) -> dict[str, Config]:
+        """One configuration for each task, from which its data are built."""
+        return {experiment.config.task: experiment.config for experiment in self.experiments}
+
+    @property
+    def data(self) -> list[str]:
+        """The manifests of the built data of all tasks."""
+        return [f"{data_folder(config)}/build.json" for config in self.tasks.values()]
+
+    def sources(self, task: str) -> list[str]:
+        """The files from which the data of a task are built."""
+        config = self.tasks[task]
+        return [os.path.normpath(path) for path in get_task_class(task).sources(config)]
+
+    def scored_files(self, task: str, tag: str, mode: str) -> list[str]:
+        """The records that are scored: all that were asked for, or where a partial table is wanted those that exist."""
+        experiment = self.experiment(task, tag, mode)
+        return experiment.existing if self.partial else experiment.files
+
+    def scoring_fingerprint(self, task: str) -> str:
+        """SHA-256 of what scoring depends on besides the episodes: the judges and their code. Scores of another fingerprint are made again."""
+        config = self.tasks[task]
+        judges = get_task_class(task).judges()
+        modules = ["medagentgym.scores", "medagentgym.judges.values", *(type(judge).__module__ for judge in judges.values())]
+        return fingerprint.digest([config.scoring.model_dump(mode="json"), fingerprint.code_digest(modules)])
+
+    @property
+    def asked(self) -> dict[str, int]:
+        """How many episodes each experiment was asked for."""
+        return {experiment.name: len(experiment.keys) for experiment in self.experiments}
+
+    @property
+    def report(self) -> str:
+        """The folder of the run's tables and figures."""
+        return f"{self.work_dir}/reports/{self.name}"
+
+    @cached_property
+    def content(self) -> str:
+        """The plan file: the resolved configuration of every experiment. Holds no secrets, because a configuration holds none."""
+        return json.dumps({"name": self.name, "experiments": [experiment.config.model_dump(mode="json") for experiment in self.experiments]}, indent=1)
+
+    @property
+    def file(self) -> str:
+        """Where the plan file lies: named by its content."""
+        return f"{self.work_dir}/.plans/{fingerprint.digest(self.content)[:16]}.json"
+
+    def write(self) -> None:
+        """Write the plan file, in a working folder that is private to its user."""
+        folder = Path(self.work_dir)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.chmod(0o700)
+        if not Path(self.file).exists():
+            write_text(Path(self.file), self.content + "\n")
+
+    def experiment(self, task: str, tag: str, mode: str) -> ExperimentPlan:
+        """The experiment of a folder."""
+        return next(found for found in self.experiments if found.name == f"{task}/{tag}/{mode}")
+
+    def position(self, task: str, tag: str, mode: str, episode: str) -> int:
+        """Position of the episode `<idx>` or `<idx>_<rollout>` in its experiment's list. Raises `UserError` where it is not planned."""
+        experiment = self.experiment(task, tag, mode)
+        file = str(experiment.folder / f"history_{episode}.json")
+        if file not in experiment.files:
+            raise UserError(f"{file}: not an episode of this configuration (check start_idx, end_idx and the filters in `data`)")
+        return experiment.files.index(file)
+
+    def failures(self, since: float) -> list[str]:
+        """Why shards failed: the last line of each log that was written after `since` (seconds since the epoch) and tells of a failure."""
+        reasons = []
+        for experiment in self.experiments:
+            for log in sorted(Path(experiment.log_folder).glob("*.log")):
+                lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.stat().st_mtime >= since else []
+                if lines and lines[-1].startswith(("failed: ", "stopped: ")):
+                    reasons.append(f"{experiment.name}: {lines[-1]}")
+        return reasons
+
+
+def make_plan(config: Config, *, partial: bool = False, single: bool = False) -> Plan:
+    """Plan a run. Raises `UserError`."""
+    planned = tuple(ExperimentPlan.make(experiment, number) for number, experiment in enumerate(experiments(config)))
+    for experiment in planned:
+        first = next(other for other in planned if other.config.task == experiment.config.task)
+        if experiment.config.data.model_dump(exclude=SELECTION) != first.config.data.model_dump(exclude=SELECTION):
+            raise UserError(
+                f"experiments[{experiment.number}].data: differs from that of experiments[{first.number}], but one work_dir holds one data set a task; "
+                "give them the same `data`, or run them with two work_dir"
+            )
+    return Plan(config.name or "run", planned, partial, single)
+
+
+SELECTION = {"exclude", "only", "impossible", "empty_gold"}
+"""Keys of `data` that choose instances and do not change what is built."""
+
+
+def check(plan: Plan, *, spending: bool) -> None:
+    """Check before anything is spent: fingerprints, and for missing episodes credentials and data policy. Writes nothing; raises `UserError`."""
+    for experiment in plan.experiments:
+        check_built_data(experiment.config)
+        if plan.partial:
+            if not experiment.existing:
+                raise UserError(f"{experiment.folder}: holds no episode to score; run without partial=true first")
+            continue
+        fingerprint.check_configuration(experiment.folder, experiment.config, experiment.has_any_record())
+        if spending and len(experiment.existing) < len(experiment.files):
+            check_credentials(experiment.config)
+            check_data_policy(experiment.config, credentialed=get_task_class(experiment.config.task).is_credentialed(experiment.config))
+
+
+def check_built_data(config: Config) -> None:
+    """Refuse data that were built from another configuration. Raises `UserError` naming the keys that differ."""
+    manifest = data_folder(config) / "build.json"
+    try:
+        built = json.loads(manifest.read_text(encoding="utf-8")).get("configuration")
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        raise UserError(f"{manifest}: not readable ({error}); delete {manifest.parent} to have the data built again") from error
+    wanted = config.data.model_dump(mode="json", exclude=SELECTION)
+    different = [key for key in wanted if isinstance(built, dict) and built.get(key) != wanted[key]]
+    if different:
+        raise UserError(
+            f"{manifest.parent}: was built with another {', '.join(f'data.{key}' for key in different)}; use another work_dir, or delete the folder to have it built again"
+        )
+
+
+def read_plan(path: Path) -> list[Config]:
+    """The configurations of a plan file. Raises `UserError` where it is missing."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: the plan file is missing; run snakemake without --no-hooks, whose start writes it") from error
+    return [Config.model_validate(experiment) for experiment in data["experiments"]]
+
+
+def plan_workflow(config_files: Sequence[Path], overrides: Mapping[str, Any], *, main_process: bool, command_line: Sequence[str]) -> Plan:
+    """The plan of the Snakemake run whose command line this is; a user's mistake ends the process with one line.
+
+    `main_process` is false in the processes of cluster jobs, which check nothing again.
+    """
+    try:
+        given = dict(overrides)
+        partial = str(given.pop("partial", "false")).lower() in ("true", "1", "yes")
+        if len(config_files) != 1:
+            raise UserError("snakemake: give one configuration file, for example --configfile config/demo.yaml")
+        config = load_config(Path(os.path.relpath(config_files[0])), given)
+        single = any(token.startswith("episode:") or parse_episode_file(os.path.basename(token)) for token in command_line)
+        plan = make_plan(config, partial=partial, single=single)
+        if main_process:
+            check(plan, spending=not partial and "data" not in command_line and NO_SPENDING.isdisjoint(command_line))
+        return plan
+    except UserError as error:
+        exit_with(error)
+

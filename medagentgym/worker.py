@@ -1,0 +1,263 @@
+"""One shard: many episodes in flight in one process.
+
+The worker checks the fingerprint before it spends anything, skips what exists, writes every finished episode at once, and says why one is missing.
+It holds a lock for each episode that it runs, so that two workers never pay for the same one, and it stops when the workflow that started it is gone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import IO, TYPE_CHECKING, Any
+
+from medagentgym import fingerprint
+from medagentgym.errors import InfrastructureError, MedAgentGymError, UserError, exit_with, infrastructure_boundary, one_line
+from medagentgym.plan import ExperimentPlan, data_folder, read_plan
+from medagentgym.record import EpisodeKey, episode_file, read_record
+
+if TYPE_CHECKING:
+    from medagentgym.config import Config
+    from medagentgym.episode import Experiment
+    from medagentgym.llm.debugger import Debugger
+
+GIVE_UP_AFTER = 5
+"""Failures in a row after which a worker stops trying further episodes."""
+PROGRESS_SECONDS = 10.0
+"""How often a worker says how far it is."""
+ROLLOUTS_A_LOCK = 4096
+"""Distance of the lock positions of two instances."""
+
+
+@contextmanager
+def open_experiment(config: Config) -> Iterator[Experiment]:
+    """Everything that the episodes of an experiment share, checked before anything is spent: data, sandbox, credentials, fingerprint.
+
+    Raises `UserError` or `InfrastructureError`.
+    """
+    from medagentgym.credentials import load_credentials, required_credentials
+    from medagentgym.episode import Experiment
+    from medagentgym.sandbox import choose_backend
+    from medagentgym.sandbox.pool import BoxPool
+    from medagentgym.tasks.registry import get_task_class
+
+    task = get_task_class(config.task)(data_folder(config), config)
+    wanted = fingerprint.complete(config, task)
+    if required_credentials(config) and config.credentials_path.exists():
+        load_credentials(config.credentials_path)
+    with infrastructure_boundary("sandbox"):
+        backend = choose_backend(config.sandbox.backend)
+    folder = ExperimentPlan.folder_of(config)
+    with infrastructure_boundary("disk"):
+        fingerprint.claim(folder, wanted)
+
+    @cache
+    def debugger() -> Debugger:
+        from medagentgym.llm.debugger import Debugger
+
+        return Debugger(config.debugger or config.agent.llm, config.agent.n_retry, config.agent.retry_delay)
+
+    with BoxPool(backend, size=config.in_flight) as pool:
+        yield Experiment(config, task, backend, pool, folder, wanted["fingerprint"], debugger)
+
+
+def run_instance(config: Config, idx: int, rollout: int = 0) -> dict[str, Any]:
+    """Run one episode in this process and give its record. One that exists is read, not run again.
+
+    Raises `UserError` or `InfrastructureError`; then no record is written.
+    """
+    key = EpisodeKey(idx, rollout)
+    path = episode_file(ExperimentPlan.folder_of(config), key, config.training.num_rollouts)
+    if not path.exists():
+        with open_experiment(config) as experiment:
+            Shard(experiment, [key]).run_one(key)
+    return read_record(path)
+
+
+@dataclass
+class Shard:
+    """The episodes that one worker owns, and how far they are."""
+
+    experiment: Experiment
+    keys: Sequence[EpisodeKey]
+    tell: Callable[[str], None] = lambda line: None
+    done: int = 0
+    solved: int = 0
+    failures: list[tuple[EpisodeKey, str]] = field(default_factory=list)
+    failures_in_a_row: int = 0
+    stopped: bool = False
+    _mutex: threading.Lock = field(default_factory=threading.Lock)
+    _told: float = field(default_factory=time.monotonic)
+
+    def run(self) -> None:
+        """Run what is missing, `in_flight` episodes at once. Failures are collected in `failures`."""
+        from joblib import Parallel, delayed
+
+        Parallel(n_jobs=self.experiment.config.in_flight, backend="threading", batch_size=1, pre_dispatch="all")(
+            delayed(self._attempt)(key) for key in self.keys
+        )
+
+    def run_one(self, key: EpisodeKey) -> bool:
+        """Run one episode unless it exists, and write its record; gives whether it was a success. Raises what `run_episode` raises."""
+        from medagentgym.episode import run_episode, write_record
+
+        config, folder = self.experiment.config, self.experiment.folder
+        path = episode_file(folder, key, config.training.num_rollouts)
+        with episode_lock(folder, key):
+            if not path.exists() and not _adopt(folder, key, config.training.num_rollouts):
+                write_record(path, run_episode(self.experiment, key))
+            return bool(read_record(path)["result"] == "success")
+
+    def _attempt(self, key: EpisodeKey) -> None:
+        if self.stopped:
+            return
+        try:
+            solved = self.run_one(key)
+        except MedAgentGymError as error:
+            self._failed(key, error)
+            return
+        with self._mutex:
+            self.done += 1
+            self.solved += solved
+            self.failures_in_a_row = 0
+            if time.monotonic() - self._told > PROGRESS_SECONDS:
+                self._told = time.monotonic()
+                self.tell(self.progress())
+
+    def _failed(self, key: EpisodeKey, error: MedAgentGymError) -> None:
+        with self._mutex:
+            self.failures.append((key, one_line(error)))
+            self.failures_in_a_row += 1
+            fatal = isinstance(error, UserError) or (isinstance(error, InfrastructureError) and error.fatal)
+            self.stopped = self.stopped or fatal or self.failures_in_a_row >= GIVE_UP_AFTER
+            self.tell(f"instance {key.idx} rollout {key.rollout}: {one_line(error)}")
+
+    def progress(self) -> str:
+        """How far the shard is, in a line."""
+        config = self.experiment.config
+        return f"{config.task}/{config.result_dir_tag}/{config.mode}: {self.done} of {len(self.keys)} episodes of this batch done, {self.solved} solved"
+
+
+def _adopt(folder: Path, key: EpisodeKey, num_rollouts: int) -> bool:
+    """Take the first rollout over from a run with one rollout, or one with several: the episode is linked, not paid for again."""
+    if key.rollout != 0:
+        return False
+    other = episode_file(folder, key, 2 if num_rollouts == 1 else 1)
+    try:
+        os.link(other, episode_file(folder, key, num_rollouts))
+    except FileNotFoundError:
+        return False
+    except FileExistsError:
+        return True
+    return True
+
+
+@contextmanager
+def episode_lock(folder: Path, key: EpisodeKey) -> Iterator[None]:
+    """Hold the lock of one episode; wait while another worker holds it. The kernel frees the lock of a process that dies."""
+    descriptor = _lock_file(folder)
+    position = key.idx * ROLLOUTS_A_LOCK + key.rollout
+    fcntl.lockf(descriptor, fcntl.LOCK_EX, 1, position)
+    try:
+        yield
+    finally:
+        fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, position)
+
+
+@cache
+def _lock_file(folder: Path) -> int:
+    """One descriptor a process: closing any other of the same file would free all of the process's locks on it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def watch_driver(gone: Callable[[], None]) -> None:
+    """Call `gone` when the Snakemake process above this one ends. Without one above, nothing is watched."""
+    import psutil
+
+    def name(process: psutil.Process) -> str:
+        try:
+            return " ".join(process.cmdline())
+        except psutil.Error:
+            return ""
+
+    driver = next((process for process in psutil.Process().parents() if "snakemake" in name(process)), None)
+    if driver is None:
+        return
+
+    def watch() -> None:
+        while driver.is_running() and driver.status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.5)
+        gone()
+
+    threading.Thread(target=watch, name="watch-driver", daemon=True).start()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the episodes of a shard; exit status 1 where one is missing afterwards."""
+    parser = argparse.ArgumentParser(prog="python -m medagentgym.worker", description="Run some episodes of a planned experiment.", allow_abbrev=False)
+    parser.add_argument("--plan", type=Path, required=True, help="plan file that the workflow wrote")
+    parser.add_argument("--experiment", type=int, required=True, help="number of the experiment in the plan")
+    parser.add_argument("--episodes", required=True, help="positions FIRST:END in the experiment's list of episodes")
+    parser.add_argument("--log", type=Path, required=True, help="file for what the worker says")
+    options = parser.parse_args(arguments)
+    options.log.parent.mkdir(parents=True, exist_ok=True)
+    with options.log.open("w", encoding="utf-8") as log:
+        try:
+            missing = _run(options, log)
+        except (UserError, InfrastructureError) as error:
+            _tell(log, f"failed: {_redacted(error)}")
+            exit_with(type(error)(_redacted(error)) if isinstance(error, UserError) else error)
+    sys.exit(1 if missing else 0)
+
+
+def _run(options: argparse.Namespace, log: IO[str]) -> bool:
+    configs = read_plan(options.plan)
+    experiment_plan = ExperimentPlan.make(configs[options.experiment], options.experiment)
+    first, end = (int(part) for part in options.episodes.split(":"))
+    keys = experiment_plan.keys[first:end]
+
+    def stop(reason: str) -> None:
+        # Episodes in flight cannot be interrupted; what is finished is on disk, and the boxes die with this process.
+        _tell(log, f"stopped: {reason}; finished episodes are kept")
+        os._exit(130)
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        stop(f"signal {signal.Signals(number).name}")
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, on_signal)
+    watch_driver(lambda: stop("the workflow that started this worker is gone"))
+    with open_experiment(experiment_plan.config) as experiment:
+        shard = Shard(experiment, keys, tell=lambda line: _tell(log, _redacted(line)))
+        shard.run()
+    _tell(log, shard.progress())
+    if shard.done < len(keys):
+        key, reason = shard.failures[0]
+        _tell(log, f"failed: {len(keys) - shard.done} of {len(keys)} episodes are missing; instance {key.idx}: {_redacted(reason)}")
+    return shard.done < len(keys)
+
+
+def _tell(log: IO[str], line: str) -> None:
+    for stream in (log, sys.stderr):
+        print(line, file=stream, flush=True)
+
+
+def _redacted(value: object) -> str:
+    from medagentgym.credentials import redact
+
+    return redact(one_line(value))
+
+
+if __name__ == "__main__":
+    main()

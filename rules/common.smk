@@ -1,0 +1,33 @@
+import sys
+import time
+
+from snakemake_interface_executor_plugins.settings import ExecMode
+
+from medagentgym.plan import plan_workflow
+
+PLAN = plan_workflow(
+    workflow.overwrite_configfiles,
+    workflow.config_settings.config,
+    main_process=workflow.exec_mode == ExecMode.DEFAULT,
+    command_line=sys.argv[1:],
+)
+STARTED = time.time()
+
+
+wildcard_constraints:
+    task="|".join({experiment.config.task for experiment in PLAN.experiments}),
+    tag="|".join({str(experiment.config.result_dir_tag) for experiment in PLAN.experiments}),
+    mode="train|test",
+    episode=r"\d+(_\d+)?",
+
+
+# A finished episode is never lost: without this, Snakemake deletes the new files of a shard that fails.
+onstart:
+    workflow.execution_settings.keep_incomplete = True
+    PLAN.write()
+
+
+onerror:
+    for reason in PLAN.failures(since=STARTED):
+        print(reason, file=sys.stderr)
+    print("Finished episodes are kept: the same command runs only what is missing.", file=sys.stderr)

@@ -1,0 +1,20 @@
+# Trajectories -> scores, a file an experiment. Costs seconds and no model call.
+
+
+rule score:
+    input:
+        episodes=lambda wildcards: PLAN.scored_files(wildcards.task, wildcards.tag, wildcards.mode),
+        data=f"{PLAN.work_dir}/data/{{task}}/build.json",
+    output:
+        f"{PLAN.work_dir}/{{task}}/{{tag}}/scores_{{mode}}.parquet",
+    log:
+        f"{PLAN.work_dir}/logs/{{task}}/{{tag}}/scores_{{mode}}.log",
+    conda:
+        "../envs/medagentgym.yaml"
+    params:
+        fingerprint=lambda wildcards: PLAN.scoring_fingerprint(wildcards.task),
+    resources:
+        plan=PLAN.file,
+        experiment=lambda wildcards: PLAN.experiment(wildcards.task, wildcards.tag, wildcards.mode).number,
+    script:
+        "../scripts/score.py"

@@ -1,0 +1,19 @@
+# Scores of all experiments of the run -> tables, figure and report.
+
+
+rule summary:
+    input:
+        scores=PLAN.scores,
+    output:
+        multiext(f"{PLAN.report}/", "summary.csv", "summary.md", "disagreements.csv", "timings.csv", "success.svg", "success.pdf", "report.html"),
+    log:
+        f"{PLAN.work_dir}/logs/reports/{PLAN.name}.log",
+    conda:
+        "../envs/medagentgym.yaml"
+    params:
+        asked=PLAN.asked,
+        partial=PLAN.partial,
+    resources:
+        plan=PLAN.file,
+    script:
+        "../scripts/summarize.py"
