@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
+from annotated_types import Ge
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=200)]
@@ -16,6 +17,10 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
 
 CredentialName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
 """The name of a credential, which is also the name of an environment variable."""
+
+
+Index = Annotated[int, Ge(0)]
+"""Position of an instance in the source question file, counted from 0."""
 
 
 @dataclass(frozen=True)
@@ -174,9 +179,9 @@ class DatasetConfig(Block):
     """Whether questions that the database cannot answer are asked."""
     empty_gold: Literal["keep", "leave_out"] = "keep"
     """Whether questions whose gold is empty on the database at hand are asked. `leave_out` needs the data to be built first."""
-    exclude: list[int] = []
+    exclude: list[Index] = []
     """Instances to leave out, by `idx`."""
-    only: list[int] | None = None
+    only: list[Index] | None = None
     """The only instances to ask, by `idx`; null: all."""
     sample_patients: int = Field(1000, ge=0)
     """Patients drawn for the cohort besides those that the questions name (`raw_path`)."""
@@ -338,7 +343,7 @@ class Config(BaseConfig):
     """Where credentialed patient data may be sent."""
     in_flight: int = Field(8, ge=1)
     """Episodes at once inside one worker."""
-    batch_size: int | Literal["auto"] = "auto"
+    batch_size: Annotated[int, Ge(1)] | Literal["auto"] = "auto"
     """Episodes a job; `auto` follows from the number of episodes."""
     experiments: list[dict[str, Any]] = []
     """Experiments of one run: each entry overrides keys of the rest of the file."""

@@ -146,17 +146,17 @@ def expects(annotation: Any) -> str:
     if origin is Annotated:
         base, *constraints = get_args(annotation)
         existing = must_exist(annotation)
-        words = f"the path of a {existing}" if existing is not None and base is Path else expects(base)
-        return words + _bounds(constraints)
+        if existing is not None and base is Path:
+            return f"the path of a {existing}"
+        null = admits_null(base)
+        words = _joined(base) + _bounds(constraints)
+        return f"{words}{',' if ',' in words else ''} or null" if null else words
     if origin is Literal:
         choices = [f"`{choice}`" for choice in get_args(annotation)]
         return choices[0] if len(choices) == 1 else "one of " + ", ".join(choices)
     if origin in (Union, types.UnionType):
-        options = [expects(part) for part in get_args(annotation) if part is not type(None)]
-        if admits_null(annotation):
-            options.append("null")
-        comma = "," if any("," in option for option in options[:-1]) else ""
-        return options[0] if len(options) == 1 else f"{', '.join(options[:-1])}{comma} or {options[-1]}"
+        words = _joined(annotation)
+        return f"{words}{',' if ',' in words else ''} or null" if admits_null(annotation) else words
     if origin is list:
         return f"a list, each item {expects(get_args(annotation)[0])}"
     if origin is dict:
@@ -165,6 +165,15 @@ def expects(annotation: Any) -> str:
     if block_of(annotation) is not None:
         return "a block of keys"
     return {bool: "true or false", int: "an integer", float: "a number", str: "text", Path: "a path"}.get(annotation, "any value")
+
+
+def _joined(annotation: Any) -> str:
+    """What a value must be, null left aside."""
+    if get_origin(annotation) not in (Union, types.UnionType):
+        return expects(annotation)
+    options = [expects(part) for part in get_args(annotation) if part is not type(None)]
+    comma = "," if any("," in option for option in options) and len(options) > 1 else ""
+    return f"{comma} or ".join(options)
 
 
 def _bounds(constraints: Sequence[Any]) -> str:

@@ -1,0 +1,58 @@
+"""The command line: `python -m medagentgym --config_path config/demo.yaml`, or `medagentgym ...` where the package is installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from medagentgym.args import announce_backend, make_parser, parse_arguments
+from medagentgym.errors import InfrastructureError, UserError, exit_with
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the workflow as the flags say, and give the exit status. A mistake is one line and status 2."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if not arguments:
+        make_parser().print_help()
+        return 2
+    try:
+        return check_sandboxes(arguments[1:]) if arguments[0] == "sandbox" else run(arguments)
+    except (UserError, InfrastructureError) as error:
+        exit_with(error)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the workflow: on one core, or with `--async_run` on `--n_jobs` cores."""
+    from medagentgym.workflow import read_summary, run_workflow
+
+    args = parse_arguments(arguments)
+    if args.config_path is None:
+        raise UserError("command line: --config_path is missing; give a configuration file, for example --config_path config/demo.yaml")
+    if args.async_run:
+        announce_backend(args.parallel_backend)
+    status = run_workflow(args.config_path, args.overrides, cores=args.n_jobs if args.async_run else 1)
+    if status == 0:
+        for row in read_summary(args.config)["experiments"]:
+            rate = "unknown" if row["success_rate"] is None else f"{row['success_rate']:.4f}"
+            print(
+                f"{row['task']}/{row['tag']}/{row['mode']}: success rate {rate} (asked {row['asked']}, done {row['done']}, missing {row['missing']})"
+            )
+    return status
+
+
+def check_sandboxes(arguments: Sequence[str]) -> int:
+    """`medagentgym sandbox check`: a table of the sandboxes, and status 0 where one of them works."""
+    if list(arguments) != ["check"]:
+        raise UserError("command line: sandbox: expects `medagentgym sandbox check`")
+    from tabulate import tabulate
+
+    from medagentgym.sandbox import probe_backends
+
+    backends = probe_backends()
+    rows = [(backend.name, "yes" if backend.works else "no", backend.level, backend.reason) for backend in backends]
+    print(tabulate(rows, headers=("sandbox", "works", "isolation", "reason"), disable_numparse=True))
+    return 0 if any(backend.works and backend.name != "none" for backend in backends) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

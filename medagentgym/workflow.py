@@ -1,0 +1,122 @@
+"""Running the Snakemake workflow from Python: the command, its signals, and what its summary says."""
+
+from __future__ import annotations
+
+import csv
+import ctypes
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from medagentgym.config import Config
+from medagentgym.errors import InfrastructureError, UserError
+from medagentgym.record import write_text
+
+SNAKEFILE = Path(__file__).resolve().parent.parent / "Snakefile"
+
+NOT_OF_THE_RESULTS = frozenset({"config_path", "async_run", "n_jobs", "parallel_backend"})
+"""Keys that say how to run and change nothing in what is made: they are not handed on, so that every way of starting a run makes the same plan."""
+
+
+def run_workflow(config_file: Path, overrides: Mapping[str, Any], *, cores: int, targets: Sequence[str] = ()) -> int:
+    """Run the workflow on `cores` cores for `targets` (all without one), and give its exit status, 130 after Ctrl-C.
+
+    `overrides` are keys of the configuration that win over the file; they are handed on as `--config key=value`, so they must not hold secrets (a
+    configuration that was loaded holds none). Snakemake runs in the current folder. Raises `UserError` where there is no Snakefile.
+    """
+    return _run(workflow_command(config_file, overrides, cores=cores, targets=targets))
+
+
+def workflow_command(config_file: Path, overrides: Mapping[str, Any], *, cores: int, targets: Sequence[str] = ()) -> list[str]:
+    """The command line of `run_workflow`. Raises `UserError` where there is no Snakefile."""
+    if not SNAKEFILE.is_file():
+        raise UserError(f"{SNAKEFILE}: no such file; the workflow is run from a checkout of the project, installed with `pip install --editable`")
+    command = [sys.executable, "-m", "snakemake", *targets, "--snakefile", str(SNAKEFILE), "--cores", str(cores), "--configfile", str(config_file)]
+    given = [f"{key}={_as_yaml(value)}" for key, value in overrides.items() if key not in NOT_OF_THE_RESULTS]
+    return [*command, "--config", *given] if given else command
+
+
+def run_configuration(config: Config, *, cores: int) -> dict[str, Any]:
+    """Run the workflow of a configuration that is an object, and give what its summary says (`read_summary`).
+
+    The configuration is written into the working folder, which is private to its user, under a name that follows from what it says. Raises `UserError`,
+    or `InfrastructureError` where the workflow failed.
+    """
+    content = json.dumps(config.model_dump(mode="json", exclude_unset=True, exclude=set(NOT_OF_THE_RESULTS)), indent=1, sort_keys=True) + "\n"
+    config.work_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    config.work_dir.chmod(0o700)
+    folder = config.work_dir / ".configurations" / hashlib.sha256(content.encode()).hexdigest()[:16]
+    config_file = folder / f"{config.name or 'run'}.json"
+    write_text(config_file, content)
+    status = run_workflow(config_file, {}, cores=cores)
+    if status == 130:
+        raise KeyboardInterrupt
+    if status != 0:
+        raise InfrastructureError("workflow", f"ended with status {status}; what is finished is kept, and the same call runs only what is missing")
+    return read_summary(config)
+
+
+def read_summary(config: Config) -> dict[str, Any]:
+    """What the summary of a finished run says, by its leading judge: `success_rate` (None where nothing could be scored), `asked`, `done`, `missing`.
+
+    `experiments` holds the same for each experiment, with `task`, `tag` and `mode`; the rate above them is that of all scored episodes together.
+    Raises `UserError` where there is no summary.
+    """
+    path = config.work_dir / "reports" / (config.name or "run") / "summary.csv"
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+    except OSError as error:
+        raise UserError(f"{path}: the summary cannot be read ({error.strerror}); run the workflow first") from None
+    leading = {(row["task"], row["tag"], row["mode"]): row for row in reversed(rows)}
+    found: list[dict[str, Any]] = []
+    for (task, tag, mode), row in reversed(leading.items()):
+        numbers = {name: int(float(row[name] or 0)) for name in ("asked", "done", "missing", "scored", "successes")}
+        found.append({"task": task, "tag": tag, "mode": mode, **numbers, "success_rate": _rate(numbers["successes"], numbers["scored"])})
+    total = {name: sum(row[name] for row in found) for name in ("asked", "done", "missing", "scored", "successes")}
+    return {"success_rate": _rate(total["successes"], total["scored"]), **total, "experiments": found}
+
+
+def _rate(successes: int, scored: int) -> float | None:
+    return successes / scored if scored else None
+
+
+def _as_yaml(value: Any) -> str:
+    """A value as Snakemake's `--config` reads it back. Text is quoted, or `007` would arrive as 7."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _run(command: Sequence[str]) -> int:
+    """Run a command to its end. Ctrl-C and termination are handed on to it once each, and it does not outlive this process."""
+    parent = os.getpid()
+    # A process group of its own: the terminal's Ctrl-C reaches only this process, which hands it on. Twice would make Snakemake stop less cleanly.
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=lambda: _stop_with(parent))
+
+    def hand_on(number: int, _: FrameType | None) -> None:
+        process.send_signal(number)
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    previous = {number: signal.signal(number, hand_on) for number in (signal.SIGINT, signal.SIGTERM)} if in_main_thread else {}
+    try:
+        status = process.wait()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return 128 - status if status < 0 else status
+
+
+def _stop_with(parent: int) -> None:
+    """In the child, before the command starts: be interrupted when the parent is gone (Linux; elsewhere nothing)."""
+    if sys.platform == "linux":
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGINT, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
