@@ -1,0 +1,113 @@
+"""The figure of a summary: success rates with their intervals, fit for a paper, the same bytes for the same figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from medagentgym.scores import records
+
+JUDGE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+"""Colours of Okabe and Ito, which people with any kind of colour vision tell apart."""
+
+_STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "medagentgym",
+    "hatch.linewidth": 0.6,
+}
+_METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+    "svg": {"Date": None, "Creator": None},
+}
+_BAR_INCHES = 0.24
+_LABEL_CHARACTERS = 34
+
+
+def draw_success(summary: pd.DataFrame, folder: Path) -> None:
+    """Write `success.png`, `.pdf` and `.svg`: one bar an experiment and judge, its 95 % interval, the floor, and the bounds where they differ.
+
+    `summary` has the rows of `summary.csv`. Widths are those of a two-column page (7 inches).
+    """
+    with matplotlib.rc_context(_STYLE):
+        figure = _draw(summary)
+        for kind, metadata in _METADATA.items():
+            figure.savefig(folder / f"success.{kind}", dpi=200, metadata=metadata)
+
+
+def _draw(summary: pd.DataFrame) -> Figure:
+    judges = list(dict.fromkeys(summary["judge"]))
+    groups = [records(group) for _, group in summary.groupby(["task", "tag", "mode"], sort=False)]
+    bars = sum(len(group) for group in groups)
+    figure = Figure(figsize=(7.0, 1.15 + _BAR_INCHES * (bars + 0.8 * len(groups))), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    labels: list[tuple[float, str]] = []
+    handles: dict[str, Any] = {}
+    position = 0.0
+    for group in groups:
+        first = position
+        for row in group:
+            handles |= _draw_row(axes, position, row, JUDGE_COLOURS[judges.index(row["judge"]) % len(JUDGE_COLOURS)])
+            position += 1
+        labels.append(((first + position - 1) / 2, _label(group[0])))
+        position += 0.8
+    axes.set_yticks([place for place, _ in labels], [text for _, text in labels])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(position - 1.1, -0.7)
+    axes.set_xlim(0, 128)
+    axes.set_xticks(range(0, 101, 20))
+    axes.spines["bottom"].set_bounds(0, 100)
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    axes.set_xlabel("success rate, % of scored episodes (line: 95 % interval)")
+    if handles:
+        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=len(handles), frameon=False)
+    return figure
+
+
+def _draw_row(axes: Any, position: float, row: dict[str, Any], colour: str) -> dict[str, Any]:
+    """Draw one bar; gives what the legend explains."""
+    if row["success_rate"] is None:
+        axes.text(1, position, f"{row['judge']}: no scored episode", va="center", color="#555555")
+        return {}
+    rate, upper = 100 * row["success_rate"], 100 * row["rate_upper"]
+    low, high = 100 * row["ci_low"], 100 * row["ci_high"]
+    handles = {f"judge {row['judge']}": axes.barh(position, rate, height=0.86, color=colour)}
+    if upper > rate:
+        handles["unknown (censored)"] = axes.barh(
+            position, upper - rate, left=rate, height=0.86, facecolor="white", edgecolor="#777777", hatch="////", linewidth=0.6
+        )
+    axes.plot([low, high], [position, position], color="black", linewidth=1.1, solid_capstyle="butt")
+    axes.plot([low, high], [position, position], linestyle="none", marker="|", markersize=5, color="black")
+    if row["floor"] is not None:
+        floor = 100 * row["floor"]
+        handles["best constant answer"] = axes.plot(
+            [floor, floor], [position - 0.43, position + 0.43], color="#D55E00", linewidth=1.6, linestyle=(0, (1.2, 0.8))
+        )[0]
+    text = f"{rate:.0f} %" if upper == rate else f"{rate:.0f} to {upper:.0f} %"
+    axes.text(max(high, upper, 100) + 1.5, position, f"{text} ({row['successes']}/{row['scored']})", va="center")
+    return handles
+
+
+def _label(row: dict[str, Any]) -> str:
+    """Task, and below it tag and mode; long names are broken, not cut."""
+    lines: Sequence[str] = [str(row["task"]), *_broken(f"{row['tag']}, {row['mode']}")]
+    partial = [f"PARTIAL: {row['done']} of {row['asked']}"] if row["missing"] else []
+    return "\n".join([*lines, *partial])
+
+
+def _broken(text: str) -> list[str]:
+    return [text[start : start + _LABEL_CHARACTERS] for start in range(0, len(text), _LABEL_CHARACTERS)]

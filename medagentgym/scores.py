@@ -1,0 +1,295 @@
+"""Scores: every finished episode judged again from the evidence in its record, one row an episode and judge.
+
+Scoring costs nothing but seconds: no model is called and no code is run. What the record does not hold cannot be judged again. Such rows are
+*unscorable* (`correct` is null), never failures: an episode of the published system under any judge but `published`, and evidence that was cut off
+and carries no verdict of this judge.
+
+An episode that ran under `oracle_stop` and was ended by its stop judge is *censored* where the scoring judge overrules that verdict: what the agent
+would have done next is unknown. Its `lower` and `upper` are 0 and 1; for every other scored episode both are its score.
+
+The table is written as Parquet (`scores.parquet`, the same bytes for the same episodes) and, for people, as CSV beside it. How long steps took goes
+to a file of its own (`scores_timings.csv`), because it differs from run to run.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Protocol
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from medagentgym.config import Config
+from medagentgym.errors import UserError, one_line
+from medagentgym.judges.base import Evidence, Judge, Verdict
+from medagentgym.judges.references import SummarisesReferences
+from medagentgym.record import read_record, write_text
+from medagentgym.tasks.base import Instance
+
+SCORE_SCHEMA = pa.schema(
+    [
+        ("task", pa.string()),
+        ("tag", pa.string()),
+        ("mode", pa.string()),
+        ("idx", pa.int64()),
+        ("rollout", pa.int64()),
+        ("instance_id", pa.string()),
+        ("judge", pa.string()),
+        ("correct", pa.bool_()),
+        ("score", pa.float64()),
+        ("reason", pa.string()),
+        ("first_attempt_correct", pa.bool_()),
+        ("attempts", pa.int64()),
+        ("stop_reason", pa.string()),
+        ("protocol", pa.string()),
+        ("stop_judge", pa.string()),
+        ("censored", pa.bool_()),
+        ("lower", pa.float64()),
+        ("upper", pa.float64()),
+        ("judges_agree", pa.bool_()),
+        ("steps", pa.int64()),
+        ("calls", pa.int64()),
+        ("retries", pa.int64()),
+        ("prompt_tokens", pa.int64()),
+        ("completion_tokens", pa.int64()),
+        ("reasoning_tokens", pa.int64()),
+        ("cached_tokens", pa.int64()),
+        ("cost", pa.float64()),
+        ("sandbox_backend", pa.string()),
+        ("sandbox_level", pa.string()),
+        ("sees_reference", pa.bool_()),
+        ("gold_status", pa.string()),
+        ("gold_key", pa.string()),
+    ]
+)
+"""Columns of the score table. Null stands for "not known", everywhere.
+
+`correct`, `score`, `reason`: the judge's verdict on the episode; null where it is unscorable. `first_attempt_correct`: the verdict on its first
+attempt, false where it has no attempt. `judges_agree`: whether all judges that could score the episode say the same, null with fewer than two.
+`sees_reference`: the agent was given the reference (an audit, no competitor). `gold_status`, `gold_key`: see `medagentgym.judges.references`.
+"""
+
+TIMING_COLUMNS = ["task", "tag", "mode", "idx", "rollout", "steps", "wall_seconds", "cpu_seconds"]
+
+_USAGE = ("calls", "retries", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "cost")
+
+
+class ScorableTask(Protocol):
+    """The part of `medagentgym.tasks.base.Task` that scoring needs."""
+
+    name: Any
+
+    def instance(self, idx: int) -> Instance:
+        """The instance at `idx`."""
+        ...
+
+    def reference(self, instance: Instance) -> Any:
+        """What the judges compare with."""
+        ...
+
+    def judges(self) -> dict[str, Judge]:
+        """The judges by name."""
+        ...
+
+
+def score_episodes(files: Sequence[Path], task: ScorableTask, judges: Sequence[str], *, sees_reference: bool = False) -> pd.DataFrame:
+    """Score the episodes in `files` (any order) under each of `judges`. The rows are ordered by `idx`, rollout and the order of `judges`.
+
+    Tag and mode are taken from where a file lies, `<tag>/<mode>/history_<idx>.json`. Raises `UserError` for a judge that the task does not have, a
+    file that is no episode or belongs to another task, and two files of the same episode.
+    """
+    available = task.judges()
+    for name in judges:
+        if name not in available:
+            raise UserError(f"scoring.judges: task {task.name} has no judge {name!r}; it has {', '.join(sorted(available))}")
+    chosen = [available[name] for name in judges]
+    episodes = sorted(((path, read_record(path)) for path in files), key=lambda episode: (episode[1]["idx"], episode[1]["rollout"]))
+    rows: list[dict[str, Any]] = []
+    previous: tuple[Path, tuple[int, int]] | None = None
+    for path, record in episodes:
+        key = (int(record["idx"]), int(record["rollout"]))
+        if previous is not None and previous[1] == key:
+            raise UserError(f"{path}: the same episode as {previous[0]} (idx {key[0]}, rollout {key[1]}); move one of the two away")
+        previous = path, key
+        if record["task"] not in (None, task.name):
+            raise UserError(f"{path}: an episode of task {record['task']}, not of {task.name}; move the file away")
+        reference = task.reference(task.instance(key[0]))
+        episode = {**_episode_columns(path, record, task, sees_reference), **_reference_columns(reference, available.values())}
+        rows.extend({**episode, **verdict} for verdict in _score_episode(record, reference, chosen))
+    return pd.DataFrame(rows, columns=SCORE_SCHEMA.names)
+
+
+def score_experiment(config: Config, files: Sequence[Path], out: Path) -> None:
+    """Score the episodes of one experiment and write `out` (Parquet), its CSV and its timings beside it.
+
+    The task is opened in `work_dir/data/<task>`. Raises `UserError`; then nothing is written.
+    """
+    from medagentgym.plan import data_folder
+    from medagentgym.tasks.registry import get_task_class
+
+    task = get_task_class(config.task)(data_folder(config), config)
+    scores = score_episodes(files, task, config.scoring.judges, sees_reference=_agent_sees_reference(config.agent.name))
+    write_scores(scores, out)
+    write_csv(episode_timings(files), timings_file(out))
+
+
+def write_scores(scores: pd.DataFrame, out: Path) -> None:
+    """Write the score table as Parquet and CSV, each whole or not at all. The same table gives the same bytes."""
+    columns = [pa.array([_plain(value) for value in scores[field.name]], type=field.type) for field in list(SCORE_SCHEMA)]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_csv(scores, out.with_suffix(".csv"))
+    descriptor, temporary = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial")
+    os.close(descriptor)
+    try:
+        pq.write_table(pa.Table.from_arrays(columns, schema=SCORE_SCHEMA), temporary, compression="zstd")
+        Path(temporary).replace(out)
+    except BaseException:
+        Path(temporary).unlink()
+        raise
+
+
+def read_scores(path: Path) -> pd.DataFrame:
+    """Read a score table. Raises `UserError` naming the file where it is none."""
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(f"{path}: not a readable score table ({one_line(error)}); delete the file to have it made again") from error
+    if table.schema.names != SCORE_SCHEMA.names:
+        raise UserError(f"{path}: a score table of another version; delete the file to have it made again")
+    return pd.DataFrame(table.to_pydict(), columns=SCORE_SCHEMA.names, dtype=object)
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table by column name."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def episode_timings(files: Sequence[Path]) -> pd.DataFrame:
+    """Wall and processor seconds of the code steps of each episode, ordered by `idx` and rollout. Published episodes have none."""
+    rows: list[dict[str, Any]] = []
+    for path in files:
+        record = read_record(path)
+        if record["schema"] == "published":
+            continue
+        row = {"task": record["task"], "tag": path.parent.parent.name, "mode": path.parent.name, "idx": record["idx"], "rollout": record["rollout"]}
+        seconds = {name: round(sum(step.get(name) or 0.0 for step in record["steps"]), 6) for name in ("wall_seconds", "cpu_seconds")}
+        rows.append({**row, "steps": len(record["steps"]), **seconds})
+    rows.sort(key=lambda row: (row["idx"], row["rollout"]))
+    return pd.DataFrame(rows, columns=TIMING_COLUMNS)
+
+
+def timings_file(scores_file: Path) -> Path:
+    """Where the timings of a score table lie."""
+    return scores_file.with_name(f"{scores_file.stem}_timings.csv")
+
+
+def write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as CSV, whole or not at all; unknown values are empty cells."""
+    write_text(path, table.to_csv(index=False, lineterminator="\n"))
+
+
+# --- one episode ------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _episode_columns(path: Path, record: Mapping[str, Any], task: ScorableTask, sees_reference: bool) -> dict[str, Any]:
+    usage, sandbox = record.get("usage") or {}, record.get("sandbox") or {}
+    return {
+        "task": task.name,
+        "tag": path.parent.parent.name,
+        "mode": path.parent.name,
+        "idx": int(record["idx"]),
+        "rollout": int(record["rollout"]),
+        "instance_id": str(record["instance_id"]),
+        "stop_reason": record["stop_reason"],
+        "protocol": record.get("protocol"),
+        "stop_judge": record.get("stop_judge"),
+        "steps": len(record["steps"]),
+        **{name: usage.get(name) for name in _USAGE},
+        "sandbox_backend": sandbox.get("backend"),
+        "sandbox_level": sandbox.get("level"),
+        "sees_reference": sees_reference,
+    }
+
+
+def _score_episode(record: Mapping[str, Any], reference: Any, judges: Sequence[Judge]) -> Iterator[dict[str, Any]]:
+    rows = [_score_under(record, reference, judge) for judge in judges]
+    known = {row["correct"] for row in rows if row["correct"] is not None}
+    scorable = sum(row["correct"] is not None for row in rows)
+    for row in rows:
+        yield {**row, "judges_agree": len(known) == 1 if scorable > 1 else None}
+
+
+def _reference_columns(reference: Any, judges: Iterable[Judge]) -> dict[str, Any]:
+    for judge in judges:
+        if isinstance(judge, SummarisesReferences):
+            summary = judge.summarise(reference)
+            return {"gold_status": summary.status, "gold_key": summary.key}
+    return {"gold_status": None, "gold_key": None}
+
+
+def _score_under(record: Mapping[str, Any], reference: Any, judge: Judge) -> dict[str, Any]:
+    if record["schema"] == "published":
+        return _score_published_record(record, judge)
+    verdicts = [_verdict(attempt, reference, judge) for attempt in record["attempts"]]
+    row: dict[str, Any] = {"judge": judge.name, "attempts": len(verdicts), "censored": False}
+    row["first_attempt_correct"] = (verdicts[0].correct if verdicts[0] else None) if verdicts else False
+    stopped_by = record.get("stop_judge") if record.get("protocol") == "oracle_stop" else None
+    verdict = _deciding_verdict(verdicts, any_attempt=stopped_by is not None, unparsable=record["stop_reason"] == "unparsable")
+    if verdict is None:
+        return {**row, **_unscorable("the evidence was cut off and holds no verdict of this judge")}
+    if stopped_by is not None and record["stop_reason"] == "accepted" and not verdict.correct:
+        reason = f"{verdict.reason}; ended by judge {stopped_by}, so what would have followed is unknown"
+        return {**row, "correct": False, "score": verdict.score, "reason": reason, "censored": True, "lower": 0.0, "upper": 1.0}
+    return {**row, "correct": verdict.correct, "score": verdict.score, "reason": verdict.reason, "lower": verdict.score, "upper": verdict.score}
+
+
+def _deciding_verdict(verdicts: Sequence[Verdict | None], *, any_attempt: bool, unparsable: bool) -> Verdict | None:
+    """The verdict on the episode: on its last attempt, or, under `oracle_stop`, on the first attempt that this judge would have accepted.
+
+    An episode that ended as unparsable never gets to submit its last attempt. None where the verdict hangs on an attempt that cannot be judged.
+    """
+    if not verdicts:
+        return Verdict(False, 0.0, "no attempt")
+    if any_attempt:
+        accepted = next((verdict for verdict in verdicts if verdict and verdict.correct), None)
+        if accepted is not None or None in verdicts:
+            return accepted
+    return Verdict(False, 0.0, "no readable action") if unparsable else verdicts[-1]
+
+
+def _verdict(attempt: Mapping[str, Any], reference: Any, judge: Judge) -> Verdict | None:
+    """Judge an attempt again. Where its evidence was cut off, the verdict given while it was whole stands; None where there is none."""
+    evidence = Evidence.from_json(attempt["evidence"])
+    if evidence.complete:
+        return judge.judge(reference, evidence)
+    stored = (attempt.get("verdicts") or {}).get(judge.name)
+    return None if stored is None else Verdict(bool(stored["correct"]), float(stored["score"]), str(stored["reason"]))
+
+
+def _score_published_record(record: Mapping[str, Any], judge: Judge) -> dict[str, Any]:
+    row = {"judge": judge.name, "attempts": None, "first_attempt_correct": None, "censored": False}
+    if judge.name != "published":
+        return {**row, **_unscorable("an episode of the published system keeps no evidence, only its own result")}
+    score = float(record["score"])
+    correct = record["result"] == "success"
+    return {**row, "correct": correct, "score": score, "reason": "the stored result of the published system", "lower": score, "upper": score}
+
+
+def _unscorable(reason: str) -> dict[str, Any]:
+    return {"correct": None, "score": None, "reason": reason, "lower": None, "upper": None}
+
+
+def _agent_sees_reference(name: str) -> bool:
+    """Whether the agent of that name is given the reference; an agent that is not installed any more is taken for a competitor."""
+    for entry in entry_points(group="medagentgym.agents", name=name):
+        return bool(getattr(entry.load(), "sees_reference", False))
+    return False
+
+
+def _plain(value: Any) -> Any:
+    return None if value is None or pd.isna(value) else value

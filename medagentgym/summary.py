@@ -1,0 +1,427 @@
+"""The summary of a run: one row an experiment and judge, from the score tables of its experiments.
+
+Every rate stands beside its denominators, and what is not known (unscorable episodes, censored ones, costs without a price) is said and never counted
+as a failure or as nothing. A folder of reports holds
+
+- `summary.csv` (`SUMMARY_COLUMNS`, all figures) and `summary.md` (the same for people),
+- `success.png`, `.pdf`, `.svg` and `report.html`,
+- `disagreements.csv` (every episode on which the judges disagree, with what each said),
+- `timings.csv` (seconds an episode; the only file that differs between two runs of the same experiment).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from scipy.stats import binomtest
+from tabulate import tabulate
+
+from medagentgym.config import Config
+from medagentgym.errors import UserError
+from medagentgym.figures import draw_success
+from medagentgym.record import write_text
+from medagentgym.report import render_report
+from medagentgym.scores import TIMING_COLUMNS, read_scores, records, timings_file, write_csv
+
+CONFIDENCE = 0.95
+NOT_KNOWN = "-"
+"""What the tables for people show where a figure is not known or does not apply."""
+
+SUMMARY_COLUMNS = {
+    "task": "Task.",
+    "tag": "Folder of the experiment's episodes, which names agent and model.",
+    "mode": "Which questions: train or test.",
+    "agent": "Agent.",
+    "model": "Model of the agent, where it has one.",
+    "protocol": "`submit`: one verdict, on the last attempt. `oracle_stop`: an attempt that the stop judge accepts ends the episode.",
+    "stop_judge": "The judge that ended episodes under `oracle_stop`.",
+    "judge": "The judge that made the verdicts of this row.",
+    "asked": "Episodes asked for (instances times rollouts).",
+    "done": "Episodes that ended in a verdict.",
+    "missing": "Episodes asked for that are not done yet.",
+    "scored": "Done episodes that this judge could judge: the denominator of the success rate.",
+    "unscorable": "Done episodes that this judge cannot judge, because their evidence was not kept.",
+    "successes": "Scored episodes that the judge calls correct.",
+    "success_rate": "Successes in scored episodes.",
+    "ci_low": "Lower end of the 95 % Wilson interval of the success rate.",
+    "ci_high": "Upper end of the interval; where episodes are censored, that of the upper bound.",
+    "censored": "Episodes that the stop judge ended on an answer which this judge overrules: what would have followed is unknown.",
+    "rate_lower": "Success rate if every censored episode had failed.",
+    "rate_upper": "Success rate if every censored episode had succeeded.",
+    "first_scored": "Episodes whose first attempt this judge could judge: the denominator of the next rate.",
+    "first_successes": "Episodes that were correct at their first attempt.",
+    "first_rate": "Success at the first attempt.",
+    "usable": "Scored episodes whose gold is neither empty nor failed. On a small database many golds are empty.",
+    "usable_successes": "Successes among them.",
+    "usable_rate": "Success rate on usable golds.",
+    "floor": "What the best constant answer scores under the strict judge on the same instances: the share of the commonest gold, empty included.",
+    "floor_instances": "Instances from which the floor is taken.",
+    "rollouts": "Episodes an instance.",
+    "instances": "Instances with a scored episode.",
+    "pass_at_k": "With several rollouts: share of instances with a success in any scored rollout.",
+    "disagreements": "Episodes on which the judges disagree.",
+    "compared": "Episodes that two judges or more could judge.",
+    "mean_steps": "Actions an episode.",
+    "mean_attempts": "Executions an episode that left an answer.",
+    "calls": "Calls of the model, in all.",
+    "prompt_tokens": "Prompt tokens, in all.",
+    "completion_tokens": "Completion tokens, in all.",
+    "reasoning_tokens": "Reasoning tokens, in all; part of the completion tokens.",
+    "cached_tokens": "Cached prompt tokens, in all.",
+    "cost": "Cost in all, or `unknown` where no price is configured.",
+    "stop_reasons": "How often episodes ended for which reason.",
+    "sandbox": "Sandbox backend and level of isolation.",
+    "sees_reference": "Whether the agent is given the reference solution: an audit of the task, not a result.",
+}
+"""Columns of `summary.csv`, with what each means. An empty cell is a figure that is not known."""
+
+
+def summarize(configs: Sequence[Config], score_files: Sequence[Path], asked: Mapping[str, int], out: Path, partial: bool) -> pd.DataFrame:
+    """Write the summary of a run into the folder `out`, and give the rows of `summary.csv`.
+
+    `configs` and `score_files` belong together by position, one pair an experiment. `asked` is the number of episodes asked for, by `experiment_key`.
+    Raises `UserError` where episodes are missing and the table is not said to be `partial`.
+    """
+    rows: list[dict[str, Any]] = []
+    disagreements: list[dict[str, Any]] = []
+    for config, path in zip(configs, score_files, strict=True):
+        episodes = records(read_scores(path))
+        rows.extend(_summarize_experiment(config, episodes, asked[experiment_key(config)], path, partial=partial))
+        disagreements.extend(_disagreements(episodes))
+    summary = pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS), dtype=object)
+    out.mkdir(parents=True, exist_ok=True)
+    name = out.name
+    write_csv(summary, out / "summary.csv")
+    write_csv(pd.DataFrame(disagreements, columns=_disagreement_columns(disagreements)), out / "disagreements.csv")
+    write_csv(_timings(score_files), out / "timings.csv")
+    draw_success(summary, out)
+    title = f"{'PARTIAL: ' if partial else ''}{name}"
+    success, episodes_table = success_table(summary), episode_table(summary)
+    write_text(out / "summary.md", _markdown(title, summary, success, episodes_table))
+    write_text(
+        out / "report.html", render_report(title, success, episodes_table, disagreements, SUMMARY_COLUMNS, out / "success.svg", remarks(summary))
+    )
+    return summary
+
+
+def experiment_key(config: Config) -> str:
+    """`<task>/<tag>/<mode>`: what names an experiment of a run. The configuration must have its tag."""
+    return f"{config.task}/{config.result_dir_tag}/{config.mode}"
+
+
+# --- one experiment ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def _summarize_experiment(config: Config, episodes: list[dict[str, Any]], asked: int, path: Path, *, partial: bool) -> list[dict[str, Any]]:
+    judges = list(dict.fromkeys(episode["judge"] for episode in episodes)) or list(config.scoring.judges)
+    done = sum(episode["judge"] == judges[0] for episode in episodes)
+    if done > asked:
+        raise UserError(f"{path}: holds {done} episodes where {asked} were asked for; delete the file to have it made again")
+    if done < asked and not partial:
+        raise UserError(
+            f"{experiment_key(config)}: {asked - done} of {asked} episodes are missing; run again, or ask for a partial table (partial=true)"
+        )
+    rows = []
+    for judge in judges:
+        judged = [episode for episode in episodes if episode["judge"] == judge]
+        row: dict[str, Any] = {"task": config.task, "tag": config.result_dir_tag, "mode": config.mode, "agent": config.agent.name}
+        row["model"] = config.agent.llm.model_name if config.agent.name == "llm" else None
+        row |= {"judge": judge, "asked": asked, "done": done, "missing": asked - done}
+        rows.append(row | _protocol(config, judged) | _success(judged, config.training.num_rollouts) | _floor(judge, judged) | _effort(judged))
+    return rows
+
+
+def _protocol(config: Config, judged: list[dict[str, Any]]) -> dict[str, Any]:
+    if not judged:
+        return {"protocol": config.protocol, "stop_judge": config.stop_judge if config.protocol == "oracle_stop" else None}
+    stops = {episode["stop_judge"] for episode in judged if episode["protocol"] == "oracle_stop"}
+    return {"protocol": _joined(episode["protocol"] for episode in judged), "stop_judge": _joined(stops) or None}
+
+
+def _success(judged: list[dict[str, Any]], rollouts: int) -> dict[str, Any]:
+    scored = [episode for episode in judged if episode["correct"] is not None]
+    first = [episode["first_attempt_correct"] for episode in judged if episode["first_attempt_correct"] is not None]
+    usable = [episode["correct"] for episode in scored if episode["gold_status"] == "value"]
+    successes = sum(episode["correct"] for episode in scored)
+    censored = sum(episode["censored"] for episode in scored)
+    by_instance: dict[int, list[bool]] = {}
+    for episode in scored:
+        by_instance.setdefault(episode["idx"], []).append(episode["correct"])
+    return {
+        "scored": len(scored),
+        "unscorable": len(judged) - len(scored),
+        "successes": successes,
+        "success_rate": _rate(successes, len(scored)),
+        "ci_low": _interval(successes, len(scored), len(by_instance))[0],
+        "ci_high": _interval(successes + censored, len(scored), len(by_instance))[1],
+        "censored": censored,
+        "rate_lower": _rate(successes, len(scored)),
+        "rate_upper": _rate(successes + censored, len(scored)),
+        "first_scored": len(first),
+        "first_successes": sum(first),
+        "first_rate": _rate(sum(first), len(first)),
+        "usable": len(usable),
+        "usable_successes": sum(usable),
+        "usable_rate": _rate(sum(usable), len(usable)),
+        "rollouts": rollouts,
+        "instances": len(by_instance),
+        "pass_at_k": _rate(sum(any(verdicts) for verdicts in by_instance.values()), len(by_instance)) if rollouts > 1 else None,
+    }
+
+
+def _floor(judge: str, judged: list[dict[str, Any]]) -> dict[str, Any]:
+    golds = {episode["idx"]: (episode["gold_status"], episode["gold_key"]) for episode in judged if episode["gold_status"] is not None}
+    if judge != "strict" or not golds:
+        return {"floor": None, "floor_instances": None}
+    answerable = Counter(key for status, key in golds.values() if status != "error")
+    return {"floor": _rate(max(answerable.values(), default=0), len(golds)), "floor_instances": len(golds)}
+
+
+def _effort(judged: list[dict[str, Any]]) -> dict[str, Any]:
+    compared = [episode["judges_agree"] for episode in judged if episode["judges_agree"] is not None]
+    costs = [episode["cost"] for episode in judged]
+    return {
+        "disagreements": compared.count(False),
+        "compared": len(compared),
+        "mean_steps": _mean(episode["steps"] for episode in judged),
+        "mean_attempts": _mean(episode["attempts"] for episode in judged),
+        **{
+            name: _total(episode[name] for episode in judged)
+            for name in ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
+        },
+        "cost": round(sum(costs), 6) if costs and None not in costs else "unknown",
+        "stop_reasons": ", ".join(f"{reason} {count}" for reason, count in sorted(Counter(episode["stop_reason"] for episode in judged).items())),
+        "sandbox": _joined(
+            f"{episode['sandbox_backend']} ({episode['sandbox_level']})" if episode["sandbox_backend"] else "not known" for episode in judged
+        ),
+        "sees_reference": any(episode["sees_reference"] for episode in judged),
+    }
+
+
+def wilson_interval(successes: int, count: int) -> tuple[float | None, float | None]:
+    """The 95 % Wilson score interval of a share (E. B. Wilson, J. Am. Stat. Assoc. 22, 1927); unknown for a count of 0."""
+    if count == 0:
+        return None, None
+    interval = binomtest(successes, count).proportion_ci(confidence_level=CONFIDENCE, method="wilson")
+    return round(float(interval.low), 6), round(float(interval.high), 6)
+
+
+def _interval(successes: int, count: int, instances: int) -> tuple[float | None, float | None]:
+    """Several rollouts of an instance are no independent draws: the interval counts instances, with successes in proportion."""
+    return wilson_interval(successes if instances == count else round(successes / count * instances), instances)
+
+
+def _rate(part: int, whole: int) -> float | None:
+    return round(part / whole, 6) if whole else None
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known) / len(known), 4) if known else None
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _joined(values: Iterable[str | None]) -> str:
+    return " + ".join(sorted({value for value in values if value is not None}))
+
+
+# --- the other files --------------------------------------------------------------------------------------------------------------------------------
+
+
+def _disagreements(episodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    rows: dict[tuple[int, int], dict[str, Any]] = {}
+    for episode in episodes:
+        if episode["judges_agree"] is False:
+            names = ("task", "tag", "mode", "idx", "rollout", "instance_id")
+            row = rows.setdefault((episode["idx"], episode["rollout"]), {name: episode[name] for name in names})
+            verdict = {True: "correct", False: "wrong", None: "unscorable"}[episode["correct"]]
+            row |= {f"{episode['judge']}_verdict": verdict, f"{episode['judge']}_reason": episode["reason"]}
+    return list(rows.values())
+
+
+def _disagreement_columns(disagreements: list[dict[str, Any]]) -> list[str]:
+    columns = dict.fromkeys(["task", "tag", "mode", "idx", "rollout", "instance_id"])
+    for row in disagreements:
+        columns |= dict.fromkeys(row)
+    return list(columns)
+
+
+def _timings(score_files: Sequence[Path]) -> pd.DataFrame:
+    tables = [pd.read_csv(timings_file(path), dtype=str) for path in score_files if timings_file(path).is_file()]
+    return pd.concat(tables) if tables else pd.DataFrame(columns=TIMING_COLUMNS)
+
+
+# --- tables for people ------------------------------------------------------------------------------------------------------------------------------
+
+
+def success_table(summary: pd.DataFrame) -> pd.DataFrame:
+    """How well: one row an experiment and judge, as text."""
+    rows = []
+    for row in records(summary):
+        cells = {"experiment": experiment_label(row), "protocol": _protocol_label(row), "judge": row["judge"]}
+        cells |= {name: str(row[name]) for name in ("asked", "done", "missing")}
+        cells["success"] = share(row["successes"], row["scored"], row["success_rate"])
+        cells["95 % interval"] = NOT_KNOWN if row["ci_low"] is None else f"{percent(row['ci_low'])} to {percent(row['ci_high'])}"
+        if summary["censored"].any():
+            cells["bounds"] = f"{percent(row['rate_lower'])} to {percent(row['rate_upper'])}" if row["censored"] else NOT_KNOWN
+        if summary["unscorable"].any():
+            cells["unscorable"] = str(row["unscorable"])
+        cells["first attempt"] = share(row["first_successes"], row["first_scored"], row["first_rate"])
+        if (summary["rollouts"] > 1).any():
+            cells["any rollout"] = (
+                NOT_KNOWN if row["pass_at_k"] is None else f"{percent(row['pass_at_k'])} of {row['instances']}, k = {row['rollouts']}"
+            )
+        cells["on usable golds"] = share(row["usable_successes"], row["usable"], row["usable_rate"])
+        cells["floor"] = NOT_KNOWN if row["floor"] is None else percent(row["floor"])
+        cells["judges disagree"] = f"{row['disagreements']}/{row['compared']}"
+        rows.append(cells)
+    return pd.DataFrame(rows, dtype=object)
+
+
+def episode_table(summary: pd.DataFrame) -> pd.DataFrame:
+    """With how much effort: one row an experiment, as text."""
+    rows = []
+    for row in records(summary.drop_duplicates(["task", "tag", "mode"])):
+        cells = {"experiment": experiment_label(row)}
+        cells |= {"steps": _decimal(row["mean_steps"]), "attempts": _decimal(row["mean_attempts"]), "calls": _whole(row["calls"])}
+        cells["tokens in / out"] = (
+            NOT_KNOWN if row["prompt_tokens"] is None else f"{_whole(row['prompt_tokens'])} / {_whole(row['completion_tokens'])}"
+        )
+        cells["cost"] = row["cost"] if isinstance(row["cost"], str) else f"{row['cost']:.4f}"
+        cells |= {"stop reasons": row["stop_reasons"] or NOT_KNOWN, "sandbox": row["sandbox"] or NOT_KNOWN}
+        rows.append(cells)
+    return pd.DataFrame(rows, dtype=object)
+
+
+def remarks(summary: pd.DataFrame) -> list[str]:
+    """What a reader must know before quoting the tables, in sentences."""
+    sentences = []
+    missing = summary.drop_duplicates(["task", "tag", "mode"])[["asked", "missing"]].sum()
+    if missing["missing"]:
+        sentences.append(f"PARTIAL: {missing['missing']} of the {missing['asked']} episodes asked for are missing; rates count those that are done.")
+    if summary["censored"].any():
+        sentences.append(
+            "Some episodes were ended by their stop judge on an answer that another judge overrules. What would have followed is unknown: the bounds "
+            "count all of these as failures, then as successes, and the interval runs from the lower end of the one to the upper end of the other."
+        )
+    if summary["unscorable"].any():
+        sentences.append("Episodes without kept evidence cannot be judged again. They stand under unscorable and in no rate.")
+    if (summary["protocol"] == "oracle_stop").any():
+        sentences.append(
+            "Under oracle_stop the judge tells when to stop, which leaks the label (guessing both answers solves every yes-or-no question): "
+            "compare success at the first attempt."
+        )
+    audits = list(dict.fromkeys(experiment_label(row) for row in records(summary) if row["sees_reference"]))
+    if audits:
+        sentences.append(f"Given the reference solution, so an audit of the task and no result: {', '.join(audits)}.")
+    if (summary["rollouts"] > 1).any():
+        sentences.append("With several rollouts the interval counts instances, because rollouts of one instance are not independent.")
+    return sentences
+
+
+def experiment_label(row: Mapping[str, Any]) -> str:
+    """An experiment as the tables name it."""
+    return f"{row['task']}/{row['tag']}/{row['mode']}"
+
+
+def share(part: int, whole: int, rate: float | None) -> str:
+    """A rate with its denominator, for example `37/100 = 37.0 %`."""
+    return NOT_KNOWN if rate is None else f"{part}/{whole} = {percent(rate)}"
+
+
+def percent(rate: float) -> str:
+    """A share in per cent with one decimal."""
+    return f"{100 * rate:.1f} %"
+
+
+def _protocol_label(row: Mapping[str, Any]) -> str:
+    return f"{row['protocol']} ({row['stop_judge']})" if row["stop_judge"] else str(row["protocol"])
+
+
+def _decimal(value: float | None) -> str:
+    return NOT_KNOWN if value is None else f"{value:.2f}"
+
+
+def _whole(value: int | None) -> str:
+    return NOT_KNOWN if value is None else f"{value:,}"
+
+
+def _markdown(title: str, summary: pd.DataFrame, success: pd.DataFrame, episodes: pd.DataFrame) -> str:
+    parts = [f"# {title}", *remarks(summary), "## Success", _as_markdown(success), "## Episodes", _as_markdown(episodes)]
+    meanings = "\n".join(f"- `{name}`: {meaning}" for name, meaning in SUMMARY_COLUMNS.items())
+    parts += ["![Success rates](success.png)", "## What the figures of summary.csv mean", meanings]
+    return "\n\n".join(parts) + "\n"
+
+
+def _as_markdown(table: pd.DataFrame) -> str:
+    return tabulate(table.astype(str).to_numpy().tolist(), headers=list(table.columns), tablefmt="github", disable_numparse=True)
+
+
+# --- after a run ------------------------------------------------------------------------------------------------------------------------------------
+
+
+_RUNNING_RECORD = ("task", "tag", "mode", "agent", "model", "protocol", "asked", "done", "missing", "judge", "success_rate")
+
+
+def append_running_record(work_dir: Path, name: str, summary: pd.DataFrame, *, time: datetime | None = None) -> None:
+    """Append one JSON line an experiment of the run to `work_dir/running_records.jsonl`, in one write. The file is private to its user.
+
+    A line has `time` (UTC), `name`, `task`, `tag`, `mode`, the counts and the success rate under the leading judge, and `success_rates` by judge.
+    """
+    stamp = (time or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
+    lines = []
+    for _, group in summary.groupby(["task", "tag", "mode"], sort=False):
+        rows = records(group)
+        leading = {name: rows[0][name] for name in _RUNNING_RECORD}
+        leading["success_rates"] = {row["judge"]: row["success_rate"] for row in rows}
+        lines.append(json.dumps({"time": stamp, "name": name, **leading, "cost": rows[0]["cost"]}, ensure_ascii=False) + "\n")
+    descriptor = os.open(work_dir / "running_records.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(descriptor, "".join(lines).encode())
+    finally:
+        os.close(descriptor)
+
+
+def print_summary(folder: Path) -> None:
+    """Print a compact table of a reports folder, at most 100 columns wide, and where table, figure and report are.
+
+    Raises `UserError` where the folder has no summary.
+    """
+    path = folder / "summary.csv"
+    if not path.is_file():
+        raise UserError(f"{path}: there is no summary; run the workflow first")
+    summary = pd.read_csv(path, dtype=object, keep_default_na=False)
+    rows = []
+    for row in records(summary):
+        success = f"{row['successes']}/{row['scored']} = {percent(float(row['success_rate']))}" if row["success_rate"] else NOT_KNOWN
+        interval = f"{percent(float(row['ci_low']))} to {percent(float(row['ci_high']))}" if row["ci_low"] else NOT_KNOWN
+        first = percent(float(row["first_rate"])) if row["first_rate"] else NOT_KNOWN
+        floor = percent(float(row["floor"])) if row["floor"] else NOT_KNOWN
+        done = row["done"] if row["missing"] == "0" else f"{row['done']}/{row['asked']}"
+        rows.append([_shortened(experiment_label(row), 30), row["judge"], done, success, interval, first, floor])
+    headers = ["experiment", "judge", "done", "success", "95 % interval", "first try", "floor"]
+    if (summary["missing"] != "0").any():
+        print("PARTIAL: episodes are missing")
+    print(tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True))
+    print()
+    for what, file in (("table", "summary.md"), ("figure", "success.png"), ("report", "report.html")):
+        print(f"{what:7} {folder / file}")
+
+
+def _shortened(text: str, width: int) -> str:
+    """Text of at most `width` characters: the middle of a longer one is left out."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
