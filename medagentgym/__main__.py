@@ -34,9 +34,8 @@ def run(arguments: Sequence[str]) -> int:
     if status == 0:
         for row in read_summary(args.config)["experiments"]:
             rate = "unknown" if row["success_rate"] is None else f"{row['success_rate']:.4f}"
-            print(
-                f"{row['task']}/{row['tag']}/{row['mode']}: success rate {rate} (asked {row['asked']}, done {row['done']}, missing {row['missing']})"
-            )
+            episodes = f"asked {row['asked']}, done {row['done']}, missing {row['missing']}"
+            print(f"{row['task']}/{row['tag']}/{row['mode']}: success rate {rate} ({episodes})")
     return status
 
 

@@ -169,7 +169,7 @@ def announce_backend(parallel_backend: str) -> None:
 def resolve(args: argparse.Namespace, config: Config | Mapping[str, Any]) -> Config:
     """The configuration with the attributes of `args` over it. Raises `UserError`.
 
-    Of a namespace that `parse_arguments` made, only what was given on the command line or set since counts, so that defaults do not win over `config`.
+    Of a namespace that `parse_arguments` made, what was given on the command line or set since counts: defaults do not win over `config`.
     """
     parsed = getattr(args, "config", None)
     overrides = dict(getattr(args, "overrides", {}))

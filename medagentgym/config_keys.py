@@ -113,14 +113,14 @@ def nearest(word: str, choices: Sequence[str]) -> str | None:
     return None if found is None else str(found[0])
 
 
-def nearest_key(path: KeyPath) -> str | None:
-    """The valid key, dotted, that an unknown one most likely meant: of the same block, or of the same name elsewhere."""
+def nearest_key(path: KeyPath) -> KeyPath | None:
+    """The valid key that an unknown one most likely meant: of the same block, or of the same name elsewhere."""
     *parent, last = path
     near = nearest(str(last), keys_at(parent))
     if near is not None:
-        return dotted((*parent, near))
+        return (*parent, near)
     elsewhere = [key for key in all_keys() if key[-1] == last]
-    return dotted(elsewhere[0]) if elsewhere else None
+    return elsewhere[0] if elsewhere else None
 
 
 def must_exist(annotation: Any) -> Literal["file", "folder"] | None:
@@ -195,3 +195,24 @@ def _bounds(constraints: Sequence[Any]) -> str:
             case StringConstraints(pattern=pattern) if pattern is not None:
                 words.append(f"matching {pattern}")
     return "".join(f", {word}" for word in words)
+
+
+def base_class(annotation: Any) -> Any:
+    """The class of the values, constraints and null left aside; None where there is a choice."""
+    options = [annotation]
+    while options and not isinstance(options[0], type):
+        origin = get_origin(options[0])
+        if origin in (list, dict):
+            return origin
+        if origin is Literal or origin is None:
+            return None
+        arguments = get_args(options[0])
+        if hasattr(options[0], "__metadata__"):
+            arguments = arguments[:1]
+        options = [part for part in arguments if part is not type(None)]
+    return options[0] if len(options) == 1 else None
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, in words."""
+    return {dict: "a block of keys", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}.get(type(value), "this")

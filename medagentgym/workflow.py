@@ -47,8 +47,8 @@ def workflow_command(config_file: Path, overrides: Mapping[str, Any], *, cores: 
 def run_configuration(config: Config, *, cores: int) -> dict[str, Any]:
     """Run the workflow of a configuration that is an object, and give what its summary says (`read_summary`).
 
-    The configuration is written into the working folder, which is private to its user, under a name that follows from what it says. Raises `UserError`,
-    or `InfrastructureError` where the workflow failed.
+    The configuration is written into the working folder, which is private to its user, named by its content. Raises `UserError`, or
+    `InfrastructureError` where the workflow failed.
     """
     content = json.dumps(config.model_dump(mode="json", exclude_unset=True, exclude=set(NOT_OF_THE_RESULTS)), indent=1, sort_keys=True) + "\n"
     config.work_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
