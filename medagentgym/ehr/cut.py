@@ -130,7 +130,11 @@ class MimicIIICut:
 
         self._raw = find_raw_tables(folder, RAW_COLUMNS, key)
         self._rules = rules
-        settings = {"threads": min(4, os.cpu_count() or 1), "memory_limit": "1GB", "temp_directory": str(scratch)}
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "threads": min(4, os.cpu_count() or 1),
+            "memory_limit": "1GB",
+            "temp_directory": str(scratch),
+        }
         self._connection: duckdb.DuckDBPyConnection = duckdb.connect(config=settings)
         self._connection.execute(
             f"CREATE MACRO moved(moment, days) AS CASE WHEN moment + to_days(CAST(days AS INTEGER)) <= TIMESTAMP '{NOW}' "

@@ -28,7 +28,7 @@ NORMAL_RANGES = {
     "diastolic_bp": (60.0, 90.0),
     "mean_bp": (60.0, 110.0),
 }
-"""EHRSQL's normal ranges of vital signs (degrees Celsius, percent, beats and breaths a minute, mmHg): `<name>_lower` and `<name>_upper` in its SQL."""
+"""EHRSQL's normal ranges of vital signs (degrees Celsius, percent, a minute, mmHg): `<name>_lower` and `<name>_upper` in its SQL."""
 
 STEP_LIMIT = 500_000_000
 """Steps of SQLite's virtual machine after which a query counts as runaway: some seconds, and the same everywhere."""

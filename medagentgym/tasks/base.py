@@ -52,6 +52,11 @@ class Task(ABC):
     # --- while planning -------------------------------------------------------------------------------------------------------------------------
 
     @classmethod
+    def is_credentialed(cls, config: Config) -> bool:
+        """Whether the data of a configuration are credentialed: `data.credentialed`, or where that is null what the task says of itself."""
+        return cls.credentialed if config.data.credentialed is None else config.data.credentialed
+
+    @classmethod
     @abstractmethod
     def indices(cls, config: Config) -> list[int]:
         """The `idx` of every instance that the configuration admits, ascending, before `start_idx` and `end_idx` are applied.

@@ -1,0 +1,132 @@
+"""Question files: a JSON list or JSON Lines, one object a question with `template`, `question`, `query`, `is_impossible`, `id` and maybe `answer`.
+
+A question's `idx` is its position in the file, counted from 0; blank lines of JSON Lines do not count. Reading is cheap, because planning does it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from medagentgym.errors import UserError, one_line
+
+_NAMED_PATIENT = re.compile(r"\bsubject_id\s*(?:=\s*(?P<one>\d+)|in\s*\(\s*(?P<several>\d+(?:\s*,\s*\d+)*)\s*\))", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One row of a question file."""
+
+    idx: int
+    question_id: str
+    question: str
+    """The question in natural words, which may be empty."""
+    template: str
+    """The question in the words of its template: what the published system shows."""
+    query: str
+    """Gold SQL as released; empty for an impossible question."""
+    is_impossible: bool
+    stored_answer: tuple[Any, ...] | None
+    """The answer that the file holds, None where it holds none."""
+
+
+def shown_question(template: str, question: str, *, impossible: bool) -> str:
+    """The question as an agent reads it: the template, as in the published system. That of an impossible question is only a keyword, so there the
+    natural words are shown.
+    """
+    first, second = (question, template) if impossible else (template, question)
+    return first or second
+
+
+def read_questions(path: Path, key: str) -> list[Question]:
+    """The questions of a file. Raises `UserError` naming file and row for what is no question."""
+    return [_question(row, idx, path) for idx, row in enumerate(_rows(path, key))]
+
+
+def impossible_flags(path: Path, key: str) -> tuple[bool, ...]:
+    """For each row of a question file, whether it is impossible to answer. Remembers files that have not changed."""
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); correct {key}") from error
+    return _impossible_flags(path, key, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=8)
+def _impossible_flags(path: Path, key: str, modified: int, size: int) -> tuple[bool, ...]:
+    return tuple(_is_impossible(row) for row in _rows(path, key))
+
+
+def named_patients(questions: Iterable[Question]) -> set[int]:
+    """The SUBJECT_ID of every patient that the gold SQL of a question names."""
+    found: set[int] = set()
+    for question in questions:
+        for match in _NAMED_PATIENT.finditer(question.query):
+            found.update(int(number) for number in (match["one"] or match["several"]).split(","))
+    return found
+
+
+def _rows(path: Path, key: str) -> list[dict[str, Any]]:
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); correct {key}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not a question file: no text in UTF-8; correct {key}") from error
+    rows: list[Any] = []
+    if content.lstrip()[:1] == "[":
+        try:
+            rows = json.loads(content)
+        except ValueError as error:
+            raise UserError(f"{path}: not a question file: no JSON ({one_line(error)}); correct {key}") from error
+    else:
+        for number, line in enumerate(content.split("\n"), start=1):
+            if line.strip():
+                try:
+                    rows.append(json.loads(line))
+                except ValueError as error:
+                    raise UserError(f"{path}, line {number}: not a question file: neither a JSON list nor JSON Lines; correct {key}") from error
+    for idx, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise UserError(f"{path}, row {idx}: not a question: no JSON object; correct {key}")
+    if not rows:
+        raise UserError(f"{path}: holds no question; correct {key}")
+    return rows
+
+
+def _is_impossible(row: dict[str, Any]) -> bool:
+    flag = row.get("is_impossible")
+    if isinstance(flag, bool):
+        return flag
+    return str(row.get("query") or "null").strip().lower() in ("null", "none", "")
+
+
+def _question(row: dict[str, Any], idx: int, path: Path) -> Question:
+    impossible = _is_impossible(row)
+    texts = {}
+    for name in ("question", "template", "query"):
+        value = row.get(name)
+        if value is not None and not isinstance(value, str):
+            raise UserError(f"{path}, row {idx}: {name} is no text")
+        texts[name] = (value or "").strip()
+    if not texts["question"] and not texts["template"]:
+        raise UserError(f"{path}, row {idx}: has neither template nor question")
+    if impossible:
+        texts["query"] = ""
+    elif not texts["query"]:
+        raise UserError(f"{path}, row {idx}: has no query")
+    answer = row.get("answer")
+    if answer is not None and not isinstance(answer, list):
+        answer = [answer]
+    return Question(
+        idx=idx,
+        question_id=str(row.get("id", idx)),
+        is_impossible=impossible,
+        stored_answer=None if answer is None else tuple(answer),
+        **texts,
+    )
