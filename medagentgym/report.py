@@ -58,7 +58,7 @@ _TEMPLATE = """\
 <h2>Episodes</h2>
 {{ table(episodes) }}
 </section>
-{% if disagreements %}<section>
+{% if disagreements is not none %}<section>
 <h2>Where the judges disagree</h2>
 {{ table(disagreements) }}
 {% if hidden %}<p class="soft">{{ hidden }} more in disagreements.csv.</p>{% endif %}

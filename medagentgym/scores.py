@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import pandas as pd
 import pyarrow as pa
@@ -82,7 +82,7 @@ _USAGE = ("calls", "retries", "prompt_tokens", "completion_tokens", "reasoning_t
 class ScorableTask(Protocol):
     """The part of `medagentgym.tasks.base.Task` that scoring needs."""
 
-    name: Any
+    name: ClassVar[str]
 
     def instance(self, idx: int) -> Instance:
         """The instance at `idx`."""
@@ -237,7 +237,7 @@ def _score_under(record: Mapping[str, Any], reference: Any, judge: Judge) -> dic
         return _score_published_record(record, judge)
     verdicts = [_verdict(attempt, reference, judge) for attempt in record["attempts"]]
     row: dict[str, Any] = {"judge": judge.name, "attempts": len(verdicts), "censored": False}
-    row["first_attempt_correct"] = (verdicts[0].correct if verdicts[0] else None) if verdicts else False
+    row["first_attempt_correct"] = _first_attempt_correct(record["attempts"], verdicts)
     stopped_by = record.get("stop_judge") if record.get("protocol") == "oracle_stop" else None
     verdict = _deciding_verdict(verdicts, any_attempt=stopped_by is not None, unparsable=record["stop_reason"] == "unparsable")
     if verdict is None:
@@ -246,6 +246,14 @@ def _score_under(record: Mapping[str, Any], reference: Any, judge: Judge) -> dic
         reason = f"{verdict.reason}; ended by judge {stopped_by}, so what would have followed is unknown"
         return {**row, "correct": False, "score": verdict.score, "reason": reason, "censored": True, "lower": 0.0, "upper": 1.0}
     return {**row, "correct": verdict.correct, "score": verdict.score, "reason": verdict.reason, "lower": verdict.score, "upper": verdict.score}
+
+
+def _first_attempt_correct(attempts: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict | None]) -> bool | None:
+    """The verdict on the first execution that left an answer; where none did, on the first that the stop judge looked at."""
+    if not verdicts:
+        return False
+    first = next((verdict for attempt, verdict in zip(attempts, verdicts, strict=True) if attempt["evidence"]["has_answer"]), verdicts[0])
+    return None if first is None else first.correct
 
 
 def _deciding_verdict(verdicts: Sequence[Verdict | None], *, any_attempt: bool, unparsable: bool) -> Verdict | None:

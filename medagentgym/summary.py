@@ -31,6 +31,7 @@ from medagentgym.report import render_report
 from medagentgym.scores import TIMING_COLUMNS, read_scores, records, timings_file, write_csv
 
 CONFIDENCE = 0.95
+PRINTED_WIDTH = 100
 NOT_KNOWN = "-"
 """What the tables for people show where a figure is not known or does not apply."""
 
@@ -97,17 +98,15 @@ def summarize(configs: Sequence[Config], score_files: Sequence[Path], asked: Map
         disagreements.extend(_disagreements(episodes))
     summary = pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS), dtype=object)
     out.mkdir(parents=True, exist_ok=True)
-    name = out.name
     write_csv(summary, out / "summary.csv")
     write_csv(pd.DataFrame(disagreements, columns=_disagreement_columns(disagreements)), out / "disagreements.csv")
     write_csv(_timings(score_files), out / "timings.csv")
     draw_success(summary, out)
-    title = f"{'PARTIAL: ' if partial else ''}{name}"
+    title = f"{'PARTIAL: ' if partial else ''}{out.name}"
     success, episodes_table = success_table(summary), episode_table(summary)
     write_text(out / "summary.md", _markdown(title, summary, success, episodes_table))
-    write_text(
-        out / "report.html", render_report(title, success, episodes_table, disagreements, SUMMARY_COLUMNS, out / "success.svg", remarks(summary))
-    )
+    report = render_report(title, success, episodes_table, disagreements, SUMMARY_COLUMNS, out / "success.svg", remarks(summary))
+    write_text(out / "report.html", report)
     return summary
 
 
@@ -394,7 +393,7 @@ def append_running_record(work_dir: Path, name: str, summary: pd.DataFrame, *, t
 
 
 def print_summary(folder: Path) -> None:
-    """Print a compact table of a reports folder, at most 100 columns wide, and where table, figure and report are.
+    """Print a compact table of a reports folder, at most `PRINTED_WIDTH` columns wide, and where table, figure and report are.
 
     Raises `UserError` where the folder has no summary.
     """
@@ -404,19 +403,30 @@ def print_summary(folder: Path) -> None:
     summary = pd.read_csv(path, dtype=object, keep_default_na=False)
     rows = []
     for row in records(summary):
-        success = f"{row['successes']}/{row['scored']} = {percent(float(row['success_rate']))}" if row["success_rate"] else NOT_KNOWN
-        interval = f"{percent(float(row['ci_low']))} to {percent(float(row['ci_high']))}" if row["ci_low"] else NOT_KNOWN
-        first = percent(float(row["first_rate"])) if row["first_rate"] else NOT_KNOWN
-        floor = percent(float(row["floor"])) if row["floor"] else NOT_KNOWN
+        success = f"{row['successes']}/{row['scored']} = {_percent_of(row['success_rate'])}"
+        interval = f"{_percent_of(row['ci_low'])} to {_percent_of(row['ci_high'])}" if row["ci_low"] else NOT_KNOWN
         done = row["done"] if row["missing"] == "0" else f"{row['done']}/{row['asked']}"
-        rows.append([_shortened(experiment_label(row), 30), row["judge"], done, success, interval, first, floor])
+        rows.append([experiment_label(row), row["judge"], done, success, interval, _percent_of(row["first_rate"]), _percent_of(row["floor"])])
     headers = ["experiment", "judge", "done", "success", "95 % interval", "first try", "floor"]
+    table = _printed(headers, rows)
+    excess = max(len(line) for line in table.splitlines()) - PRINTED_WIDTH
+    if excess > 0:
+        width = max(len(row[0]) for row in rows) - excess
+        table = _printed(headers, [[_shortened(row[0], width), *row[1:]] for row in rows])
     if (summary["missing"] != "0").any():
         print("PARTIAL: episodes are missing")
-    print(tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True))
+    print(table)
     print()
     for what, file in (("table", "summary.md"), ("figure", "success.png"), ("report", "report.html")):
         print(f"{what:7} {folder / file}")
+
+
+def _printed(headers: list[str], rows: list[list[str]]) -> str:
+    return tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True)
+
+
+def _percent_of(cell: str) -> str:
+    return percent(float(cell)) if cell else NOT_KNOWN
 
 
 def _shortened(text: str, width: int) -> str:

@@ -1,0 +1,227 @@
+"""The summary of a run: every rate with its denominator, and the same bytes for the same episodes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scored_episodes import SmallTask, attempt, write_episode, write_published_episode
+
+from medagentgym.config import Config
+from medagentgym.errors import UserError
+from medagentgym.scores import episode_timings, score_episodes, timings_file, write_csv, write_scores
+from medagentgym.summary import SUMMARY_COLUMNS, append_running_record, experiment_key, print_summary, summarize, wilson_interval
+
+
+def config_of(tag: str, **keys: Any) -> Config:
+    return Config.model_validate({"task": "small", "result_dir_tag": tag, "mode": "test", "agent": {"name": "scripted"}} | keys)
+
+
+def score_table(folder: Path, *files: Path, judges: tuple[str, ...] = ("strict", "published"), **options: Any) -> Path:
+    out = folder.parent / f"scores_{folder.name}.parquet"
+    write_scores(score_episodes(files, SmallTask(), judges, **options), out)
+    write_csv(episode_timings(files), timings_file(out))
+    return out
+
+
+def summary_rows(out: Path) -> dict[str, dict[str, str]]:
+    """The rows of `summary.csv` by tag and judge."""
+    with (out / "summary.csv").open(encoding="utf-8") as stream:
+        return {f"{row['tag']} {row['judge']}": row for row in csv.DictReader(stream)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "small" / "my-model" / "test"
+
+
+def test_a_run_is_summed_up_in_one_row_an_experiment_and_judge(tmp_path: Path, folder: Path) -> None:
+    files = [write_episode(folder, 0, attempt(10), attempt(1)), write_episode(folder, 1, attempt(["iv"])), write_episode(folder, 2, attempt(True))]
+    files += [write_episode(folder, 3, attempt(None)), write_episode(folder, 4, stop_reason="out_of_steps")]
+    summarize([config_of("my-model")], [score_table(folder, *files)], {"small/my-model/test": 5}, tmp_path / "demo", False)
+    strict, published = summary_rows(tmp_path / "demo").values()
+    expected = {
+        "asked": "5", "done": "5", "missing": "0", "scored": "5", "unscorable": "0", "successes": "3", "success_rate": "0.6", "censored": "0",
+        "ci_low": "0.230724", "ci_high": "0.882379", "first_successes": "2", "first_scored": "5", "first_rate": "0.4",
+        "usable": "3", "usable_successes": "2", "usable_rate": "0.666667", "floor": "0.4", "floor_instances": "5", "pass_at_k": "",
+        "disagreements": "1", "compared": "5", "mean_steps": "2.0", "mean_attempts": "1.0", "calls": "10", "prompt_tokens": "5000",
+        "cost": "unknown", "stop_reasons": "out_of_steps 1, submitted 4", "sandbox": "bubblewrap (namespaces)", "protocol": "submit", "stop_judge": "",
+    }  # fmt: skip
+    assert {name: strict[name] for name in expected} == expected
+    assert (published["successes"], published["first_successes"], published["floor"], published["disagreements"]) == ("4", "4", "", "1")
+    assert list(strict) == list(SUMMARY_COLUMNS)
+
+
+def test_the_disagreements_are_listed_with_what_each_judge_said(tmp_path: Path, folder: Path) -> None:
+    files = [write_episode(folder, 0, attempt(1)), write_episode(folder, 1, attempt(["iv"]))]
+    summarize([config_of("my-model")], [score_table(folder, *files)], {"small/my-model/test": 2}, tmp_path / "demo", False)
+    with (tmp_path / "demo" / "disagreements.csv").open(encoding="utf-8") as stream:
+        (row,) = csv.DictReader(stream)
+    assert (row["idx"], row["strict_verdict"], row["published_verdict"]) == ("1", "wrong", "correct")
+    assert "1 of the gold's 2 distinct rows missing" in row["strict_reason"]
+    assert "'iv'" in row["published_reason"]
+
+
+@pytest.mark.parametrize("constant", [1, True, 0, None, [], ["iv"], ["iv", "po"], "1", [0, 1], list(range(100))])
+def test_no_constant_answer_scores_above_the_floor(tmp_path: Path, folder: Path, constant: Any) -> None:
+    files = [write_episode(folder, idx, attempt(constant)) for idx in range(5)]
+    summarize([config_of("my-model")], [score_table(folder, *files)], {"small/my-model/test": 5}, tmp_path / "demo", False)
+    row = summary_rows(tmp_path / "demo")["my-model strict"]
+    assert float(row["success_rate"]) <= float(row["floor"]) == 0.4
+
+
+def test_two_summaries_of_the_same_episodes_have_the_same_bytes_timings_aside(tmp_path: Path) -> None:
+    for run, seconds in (("first", 0.25), ("second", 7.5)):
+        folder = tmp_path / run / "small" / "my-model" / "test"
+        files = [write_episode(folder, idx, attempt(idx)) for idx in range(4)]
+        for file in files:
+            file.write_text(file.read_text().replace('"wall_seconds": 0.25', f'"wall_seconds": {seconds}'))
+        summarize([config_of("my-model")], [score_table(folder, *files)], {"small/my-model/test": 4}, tmp_path / run / "reports" / "demo", False)
+    names = sorted(path.name for path in (tmp_path / "first" / "reports" / "demo").iterdir())
+    assert names == [
+        "disagreements.csv", "report.html", "success.pdf", "success.png", "success.svg", "summary.csv", "summary.md", "timings.csv",
+    ]  # fmt: skip
+    different = [name for name in names if len({(tmp_path / run / "reports" / "demo" / name).read_bytes() for run in ("first", "second")}) > 1]
+    assert different == ["timings.csv"]
+
+
+def test_missing_episodes_make_no_table_unless_it_is_asked_for(tmp_path: Path, folder: Path) -> None:
+    scores = score_table(folder, write_episode(folder, 0, attempt(1)))
+    with pytest.raises(UserError, match="small/my-model/test: 2 of 3 episodes are missing"):
+        summarize([config_of("my-model")], [scores], {"small/my-model/test": 3}, tmp_path / "demo", False)
+    assert not (tmp_path / "demo").exists()
+
+
+def test_a_partial_table_says_so_everywhere(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = score_table(folder, write_episode(folder, 0, attempt(1)))
+    summarize([config_of("my-model")], [scores], {"small/my-model/test": 3}, tmp_path / "demo", True)
+    row = summary_rows(tmp_path / "demo")["my-model strict"]
+    assert (row["asked"], row["done"], row["missing"], row["scored"], row["success_rate"]) == ("3", "1", "2", "1", "1.0")
+    text = (tmp_path / "demo" / "summary.md").read_text()
+    assert text.startswith("# PARTIAL: demo\n")
+    assert "2 of the 3 episodes asked for are missing" in text
+    assert "<h1>PARTIAL: demo</h1>" in (tmp_path / "demo" / "report.html").read_text()
+    print_summary(tmp_path / "demo")
+    assert capsys.readouterr().out.startswith("PARTIAL")
+
+
+def test_an_experiment_without_any_episode_has_a_row_without_rates(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    summarize([config_of("my-model")], [score_table(folder)], {"small/my-model/test": 3}, tmp_path / "demo", True)
+    rows = summary_rows(tmp_path / "demo")
+    assert list(rows) == ["my-model strict", "my-model published"]
+    row = rows["my-model strict"]
+    assert (row["done"], row["missing"], row["success_rate"], row["ci_low"], row["cost"]) == ("0", "3", "", "", "unknown")
+    print_summary(tmp_path / "demo")
+    assert "0/3" in capsys.readouterr().out
+
+
+def test_more_episodes_than_asked_for_are_a_mistake(tmp_path: Path, folder: Path) -> None:
+    scores = score_table(folder, write_episode(folder, 0, attempt(1)), write_episode(folder, 1, attempt(1)))
+    with pytest.raises(UserError, match="holds 2 episodes where 1 were asked for"):
+        summarize([config_of("my-model")], [scores], {"small/my-model/test": 1}, tmp_path / "demo", False)
+
+
+def test_censored_episodes_give_bounds(tmp_path: Path, folder: Path) -> None:
+    rules = {"protocol": "oracle_stop", "stop_judge": "published"}
+    files = [
+        write_episode(folder, 0, attempt(1), stop_reason="accepted", **rules),
+        write_episode(folder, 1, attempt(["iv"]), stop_reason="accepted", **rules),
+    ]
+    files += [write_episode(folder, 2, attempt(0), stop_reason="out_of_steps", **rules)]
+    config = config_of("my-model", **rules)
+    summarize([config], [score_table(folder, *files)], {experiment_key(config): 3}, tmp_path / "demo", False)
+    strict, published = summary_rows(tmp_path / "demo").values()
+    assert (strict["successes"], strict["censored"], strict["rate_lower"], strict["rate_upper"]) == ("1", "1", "0.333333", "0.666667")
+    assert (float(strict["ci_low"]), float(strict["ci_high"])) == (wilson_interval(1, 3)[0], wilson_interval(2, 3)[1])
+    assert (published["censored"], published["rate_lower"], published["rate_upper"]) == ("0", "0.666667", "0.666667")
+    assert (strict["protocol"], strict["stop_judge"]) == ("oracle_stop", "published")
+    text = (tmp_path / "demo" / "summary.md").read_text()
+    assert "oracle_stop (published)" in text
+    assert "33.3 % to 66.7 %" in text
+    assert "leaks the label" in text
+
+
+def test_published_records_are_in_no_rate_of_the_strict_judge(tmp_path: Path, folder: Path) -> None:
+    files = [write_published_episode(folder, idx, {"result": result}) for idx, result in enumerate(("success", "failure"))]
+    summarize([config_of("my-model")], [score_table(folder, *files)], {"small/my-model/test": 2}, tmp_path / "demo", False)
+    strict, published = summary_rows(tmp_path / "demo").values()
+    assert (strict["done"], strict["scored"], strict["unscorable"], strict["success_rate"], strict["compared"]) == ("2", "0", "2", "", "0")
+    assert (published["scored"], published["success_rate"], published["first_rate"], published["calls"]) == ("2", "0.5", "", "")
+    assert published["sandbox"] == "not known"
+
+
+def test_rollouts_are_counted_by_instance(tmp_path: Path, folder: Path) -> None:
+    answers = {0: (1, 2, 2), 1: (0, 0, 0), 2: (True, True, True), 3: (0, [], 0)}
+    files = [write_episode(folder, idx, attempt(answer), rollout=rollout) for idx, row in answers.items() for rollout, answer in enumerate(row)]
+    config = config_of("my-model", training={"num_rollouts": 3})
+    summarize([config], [score_table(folder, *files)], {"small/my-model/test": 12}, tmp_path / "demo", False)
+    row = summary_rows(tmp_path / "demo")["my-model strict"]
+    assert (row["scored"], row["instances"], row["successes"], row["pass_at_k"], row["rollouts"]) == ("12", "4", "5", "0.75", "3")
+    assert (float(row["ci_low"]), float(row["ci_high"])) == wilson_interval(2, 4)
+    assert "75.0 % of 4, k = 3" in (tmp_path / "demo" / "summary.md").read_text()
+
+
+def test_costs_are_summed_where_they_are_known(tmp_path: Path, folder: Path) -> None:
+    files = [write_episode(folder, idx, attempt(1), usage={"calls": 1, "cost": 0.125}) for idx in range(2)]
+    summarize([config_of("my-model")], [score_table(folder, *files)], {"small/my-model/test": 2}, tmp_path / "demo", False)
+    row = summary_rows(tmp_path / "demo")["my-model strict"]
+    assert (row["cost"], row["calls"], row["prompt_tokens"]) == ("0.25", "2", "")
+
+
+def test_an_audit_is_told_from_a_result(tmp_path: Path, folder: Path) -> None:
+    scores = score_table(folder, write_episode(folder, 0, attempt(1)), sees_reference=True)
+    summarize([config_of("my-model")], [scores], {"small/my-model/test": 1}, tmp_path / "demo", False)
+    assert "an audit of the task and no result: small/my-model/test" in (tmp_path / "demo" / "summary.md").read_text()
+
+
+def test_the_report_needs_nothing_but_itself_and_shows_text_as_text(tmp_path: Path, folder: Path) -> None:
+    files = [write_episode(folder, 1, attempt(["iv"]), instance_id="<script>alert(1)</script>")]
+    summarize([config_of("my-model")], [score_table(folder, *files)], {"small/my-model/test": 1}, tmp_path / "demo", False)
+    text = (tmp_path / "demo" / "report.html").read_text()
+    assert "<svg" in text
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    assert not re.search(r"(src|href)=\"(?!#)", text)
+
+
+def test_the_printed_table_fits_a_hundred_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tag = "a-model-with-a-very-long-name-and-its-revision-2026-01-01-and-more"
+    folder = tmp_path / "small" / tag / "test"
+    config = config_of(tag)
+    summarize([config], [score_table(folder, write_episode(folder, 0, attempt(1)))], {experiment_key(config): 1}, tmp_path / "demo", False)
+    print_summary(tmp_path / "demo")
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.split("\n\n")[0].splitlines())) <= 100
+    assert "1/1 = 100.0 %" in printed
+    assert str(tmp_path / "demo" / "report.html") in printed
+    with pytest.raises(UserError, match="there is no summary"):
+        print_summary(tmp_path / "nowhere")
+
+
+def test_a_run_appends_a_line_to_the_private_running_records(tmp_path: Path, folder: Path) -> None:
+    scores = score_table(folder, write_episode(folder, 0, attempt(1)))
+    summary = summarize([config_of("my-model")], [scores], {"small/my-model/test": 1}, tmp_path / "demo", False)
+    for day in (1, 2):
+        append_running_record(tmp_path, "demo", summary, time=datetime(2026, 1, day, tzinfo=UTC))
+    path = tmp_path / "running_records.jsonl"
+    first, second = (json.loads(line) for line in path.read_text().splitlines())
+    assert (first["time"], second["time"]) == ("2026-01-01T00:00:00+00:00", "2026-01-02T00:00:00+00:00")
+    assert {name: first[name] for name in ("name", "task", "tag", "mode", "asked", "done", "missing", "judge", "success_rate")} == {
+        "name": "demo", "task": "small", "tag": "my-model", "mode": "test", "asked": 1, "done": 1, "missing": 0, "judge": "strict", "success_rate": 1.0,
+    }  # fmt: skip
+    assert first["success_rates"] == {"strict": 1.0, "published": 1.0}
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("successes", "count", "interval"), [(0, 0, (None, None)), (0, 10, (0.0, 0.277533)), (5, 10, (0.236593, 0.763407)), (10, 10, (0.722467, 1.0))]
+)
+def test_the_interval_is_wilsons(successes: int, count: int, interval: tuple[float | None, float | None]) -> None:
+    assert wilson_interval(successes, count) == interval
