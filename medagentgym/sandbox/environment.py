@@ -1,0 +1,28 @@
+"""The environment variables that code steps see: fixed, so that two boxes behave the same, and with nothing of the host's in it."""
+
+from __future__ import annotations
+
+
+def step_environment(*, path: str, home: str, temporary: str) -> dict[str, str]:
+    """All environment variables of a box.
+
+    Numerical libraries get one thread each: the episodes of a worker run side by side, and sums then do not depend on the number of cores.
+    """
+    return {
+        "PATH": path,
+        "HOME": home,
+        "TMPDIR": temporary,
+        "USER": "agent",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "PYTHONHASHSEED": "0",
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONUTF8": "1",
+        "MPLBACKEND": "Agg",
+        "MPLCONFIGDIR": f"{temporary}/matplotlib",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+    }

@@ -1,0 +1,45 @@
+"""No isolation: code steps run as the user who runs medagentgym, in a temporary folder. Only taken by name.
+
+The zygote, the limits of one process, the fixed environment and the sweep after each step are those of every backend. But the code sees the host: its
+files, its network, its processes. The size of the work folder is not capped, and the task's data are where they are, see `Box.data_folder`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from medagentgym.sandbox.base import DATA_FOLDER, BoxSpec
+from medagentgym.sandbox.box import Launch, ZygoteBox
+from medagentgym.sandbox.environment import step_environment
+from medagentgym.sandbox.interpreter import describe
+
+
+class NoBackend:
+    """Starts boxes that protect nothing, see `Backend`."""
+
+    name = "none"
+    level = "none"
+
+    def start(self, spec: BoxSpec) -> ZygoteBox:
+        """Start a box. Raises `InfrastructureError` where the interpreter does not come up, `UserError` where it is none."""
+        interpreter = describe(spec.python)
+        folder = Path(tempfile.mkdtemp(prefix="medagentgym-box-"))
+        work, temporary = folder / "work", folder / "tmp"
+        work.mkdir()
+        temporary.mkdir()
+        launch = Launch(
+            command=[str(spec.python.absolute()), "-s", str(Path(__file__).parent / "zygote.py")],
+            environment=step_environment(path=f"{interpreter.prefix}/bin:/usr/local/bin:/usr/bin:/bin", home=str(work), temporary=str(temporary)),
+            settings={
+                "work": str(work),
+                "scratch": [str(work), str(temporary)],
+                "capped": [],
+                "own_folder": str(folder),
+                "process_limit": False,
+            },
+            clean_up=lambda: shutil.rmtree(folder, ignore_errors=True),
+        )
+        data = spec.read_only.get(DATA_FOLDER)
+        return ZygoteBox(spec, launch, data_folder=str(data.resolve()) if data else DATA_FOLDER, work_folder=str(work))

@@ -1,0 +1,73 @@
+"""Which backend works on this machine: each is tried by running a real box, because finding a program says little."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from medagentgym.errors import InfrastructureError, MedAgentGymError, one_line
+from medagentgym.sandbox.base import Backend, BoxSpec
+from medagentgym.sandbox.bubblewrap import BubblewrapBackend
+from medagentgym.sandbox.none import NoBackend
+
+_BACKENDS: dict[str, Callable[[], Backend]] = {"bubblewrap": BubblewrapBackend, "none": NoBackend}
+"""In the order in which `auto` tries them; `none` is only taken by name."""
+
+_ADVICE = {
+    "bubblewrap": "install bubblewrap (system package, or medagentgym[bubblewrap]) and permit unprivileged user namespaces, or run as root",
+    "none": "give a Python interpreter that runs",
+}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What became of one backend's trial."""
+
+    name: str
+    works: bool
+    level: str
+    """The level of isolation, see `docs/sandbox.md`."""
+    reason: str
+    """Why it does not work, and what to do; empty where it does."""
+
+
+@lru_cache(maxsize=len(_BACKENDS))
+def probe(name: str) -> Probe:
+    """Try a backend by running a box. The outcome is kept for the life of the process."""
+    backend = _BACKENDS[name]()
+    try:
+        box = backend.start(BoxSpec(python=Path(sys.executable), preload=()))
+        try:
+            result = box.run("answer = 6 * 7")
+            works = result.answer == 42 and box.shell("exit 3").exit_status == 3 and box.reset()
+            reason = "" if works else f"a code step gave a wrong result: {one_line(result)[:500]}"
+        finally:
+            box.close()
+    except MedAgentGymError as error:
+        return Probe(name, works=False, level=backend.level, reason=f"{one_line(error).removeprefix('sandbox: ')}; {_ADVICE[name]}")
+    return Probe(name, works=works, level=backend.level, reason=reason)
+
+
+def probe_backends() -> list[Probe]:
+    """Try every backend, the strongest first."""
+    return [probe(name) for name in _BACKENDS]
+
+
+def choose_backend(name: str) -> Backend:
+    """The backend `name`, or with `auto` the strongest that works here; never `none` unless by name.
+
+    Raises a fatal `InfrastructureError` that says why nothing works and what to install.
+    """
+    candidates = [candidate for candidate in _BACKENDS if candidate != "none"] if name == "auto" else [name]
+    failures = []
+    for candidate in candidates:
+        if candidate not in _BACKENDS:
+            raise InfrastructureError("sandbox", f"there is no backend {candidate!r}; there are {', '.join(_BACKENDS)}", fatal=True)
+        outcome = probe(candidate)
+        if outcome.works:
+            return _BACKENDS[candidate]()
+        failures.append(f"{candidate}: {outcome.reason}")
+    raise InfrastructureError("sandbox", f"code cannot be run safely here. {' | '.join(failures)}", fatal=True)

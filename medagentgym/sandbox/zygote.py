@@ -1,0 +1,684 @@
+# ruff: noqa: PTH100, PTH106, PTH118, PTH120, PTH123, PTH208
+"""The program that lives in a box: it imports the task's libraries once and forks a child for every code step.
+
+It runs as PID 1 of the box where the backend has a PID namespace, else as a child of the worker and as the subreaper of everything that it starts. It
+never runs agent code and never holds any: code, output and answer of a step pass by it, so that its memory, which every later step inherits, has
+nothing of an earlier one. It uses the standard library only and needs no file of this package but `answers.py` beside it.
+
+The control channel is a stream socket, inherited as the descriptor named on the command line. A frame is a length (4 bytes, big-endian) and JSON.
+
+1. The host sends one frame, the box's settings (see `Settings`); the zygote imports the modules of `preload` and answers `{"ready": true, ...}`.
+2. A request is one byte. `r` (run) and `s` (shell) are followed by one frame, which carries the write ends of two pipes for stdout and stderr as
+   `SCM_RIGHTS` and is read *by the forked child*; `x` (reset) stands alone.
+3. The answer is a frame; that of `r` is followed by as many bytes of encoded answer and of text as the frame says. When it comes, nothing that the
+   step started is alive any more.
+
+At the end of the channel the zygote exits, and with it everything in the box.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import ctypes
+import errno
+import gc
+import io
+import json
+import mmap
+import os
+import random
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from typing import Any, NoReturn
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+
+LONGEST_REQUEST = 1 << 20
+WATCH_SECONDS = 0.05
+RESET_SECONDS = 1.0
+DEEPEST_FOLDER = 200
+CODE_NAME = "<code>"
+
+_STATUS = struct.Struct("!BQQB")
+"""What the child leaves at the start of the shared memory: what it reached, bytes of answer and of text, and the limit it ran into."""
+_UNREAD, _STARTED, _NO_ANSWER, _ANSWERED, _TOO_LARGE = range(5)
+_LIMITS_BY_ERRNO = {errno.ENOSPC: "work_mb", errno.EDQUOT: "work_mb", errno.EFBIG: "file_mb", errno.EMFILE: "open_files", errno.EAGAIN: "processes"}
+_REPORTED = ("", "memory_mb", "work_mb", "file_mb", "open_files", "processes")
+
+
+class Settings:
+    """What the host sends first."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.limits: dict[str, float] = data["limits"]
+        """The fields of `Limits`."""
+        self.preload: list[str] = data["preload"]
+        self.work: str = data["work"]
+        """Where steps start."""
+        self.scratch: list[str] = data["scratch"]
+        """Folders that a reset empties, `work` among them."""
+        self.capped: list[str] = data["capped"]
+        """Those of them that are file systems of their own, whose files are counted."""
+        self.own_folder: str | None = data.get("own_folder")
+        """Folder of the host around the scratch folders, removed at the end."""
+        self.identity: int | None = data.get("identity")
+        """User and group to become, where the box starts as root without a user namespace."""
+        self.process_limit: bool = data["process_limit"]
+        """Whether the kernel counts the processes of this box alone."""
+        self.text_bytes: int = data["text_bytes"]
+        """Longest text of an unprinted answer."""
+
+
+class HostGoneError(Exception):
+    """The control channel ended."""
+
+
+# --- the channel --------------------------------------------------------------------------------------------------------------------------------
+
+
+def receive_exactly(channel: socket.socket, count: int) -> bytes:
+    """The next `count` bytes. Raises `HostGoneError`."""
+    chunks = []
+    while count:
+        chunk = channel.recv(min(count, 1 << 20))
+        if not chunk:
+            raise HostGoneError
+        chunks.append(chunk)
+        count -= len(chunk)
+    return b"".join(chunks)
+
+
+def receive_frame(channel: socket.socket) -> Any:
+    """The next frame. Raises `HostGoneError`."""
+    (length,) = struct.unpack("!I", receive_exactly(channel, 4))
+    if length > LONGEST_REQUEST:
+        raise HostGoneError
+    return json.loads(receive_exactly(channel, length))
+
+
+def receive_step(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """The frame of a step and the two descriptors that came with its first bytes."""
+    size = array.array("i", [0]).itemsize
+    head, ancillary, _, _ = channel.recvmsg(4, socket.CMSG_SPACE(2 * size))
+    descriptors = array.array("i")
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            descriptors.frombytes(data[: len(data) - len(data) % size])
+    head += receive_exactly(channel, 4 - len(head))
+    return json.loads(receive_exactly(channel, struct.unpack("!I", head)[0])), list(descriptors)
+
+
+def send_frame(channel: socket.socket, data: dict[str, Any]) -> None:
+    """Send one frame."""
+    encoded = json.dumps(data).encode()
+    channel.sendall(struct.pack("!I", len(encoded)) + encoded)
+
+
+# --- the child: one step ------------------------------------------------------------------------------------------------------------------------
+
+
+class Step:
+    """What a forked child does: prepare itself, run the code, leave the answer in the shared memory, and exit."""
+
+    def __init__(self, zygote: Zygote, shared: mmap.mmap) -> None:
+        self.zygote = zygote
+        self.settings = zygote.settings
+        self.shared = shared
+
+    def run(self, kind: bytes) -> NoReturn:
+        """Never returns, whatever happens."""
+        try:
+            request, descriptors = receive_step(self.zygote.channel)
+            self._report(_STARTED)
+            self._prepare(descriptors)
+            if kind == b"s":
+                self._exec_shell(request["command"])
+            self._run_code(request["code"], request["seed"])
+        except BaseException as error:
+            os.write(2, f"sandbox: the step could not be started: {error!r}\n".encode())
+            os._exit(70)
+
+    def _report(self, state: int, answer: int = 0, text: int = 0, limit: int = 0) -> None:
+        self.shared[: _STATUS.size] = _STATUS.pack(state, answer, text, limit)
+
+    def _prepare(self, descriptors: list[int]) -> None:
+        os.setsid()
+        os.dup2(descriptors[0], 1)
+        os.dup2(descriptors[1], 2)
+        self.zygote.channel.detach()
+        os.closerange(3, max(self.zygote.highest_descriptor, *descriptors) + 1)
+        self.zygote.prctl(PR_SET_DUMPABLE, 1)
+        if not self.zygote.is_init:
+            self.zygote.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        with open("/proc/self/oom_score_adj", "w") as stream:
+            stream.write("1000")
+        for name, soft, hard in self.zygote.resource_limits:
+            resource.setrlimit(name, (soft, hard))
+        os.chdir(self.settings.work)
+
+    def _exec_shell(self, command: str) -> NoReturn:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        os.execv("/bin/sh", ["sh", "-c", command])
+
+    def _run_code(self, code: str, seed: int) -> NoReturn:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.path.insert(0, "")
+        random.seed(seed)
+        numpy_random = sys.modules.get("numpy.random")
+        if numpy_random is not None:
+            numpy_random.seed(seed % 2**32)
+        for name, stream in (("stdin", open(0, closefd=False)), ("stdout", _text_stream(1)), ("stderr", _text_stream(2))):  # noqa: SIM115
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
+        shared, report, limits, text_bytes = self.shared, self._report, self.settings.limits, self.settings.text_bytes
+        answers = self.zygote.answers
+        variables = _fresh_main(code)
+        process = os.getpid()
+        status, limit = _execute(code, variables)
+        if os.getpid() != process:  # a fork that the code made and that ran on to the end of the program
+            os._exit(status)
+        if "answer" in variables:
+            _leave_answer(variables["answer"], answers, shared, report, int(limits["answer_bytes"]), text_bytes, limit)
+        else:
+            report(_NO_ANSWER, 0, 0, limit)
+        os._exit(status)
+
+
+def _text_stream(descriptor: int) -> io.TextIOWrapper:
+    """A text stream that hands on every line at once, so that a step that is stopped has shown what it printed, and that can print any string."""
+    return open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+
+
+def _fresh_main(code: str) -> dict[str, Any]:
+    """Make `__main__` a new, empty program, as `python -c` has it, and return its variables."""
+    import linecache
+    import types
+
+    main = types.ModuleType("__main__")
+    sys.modules["__main__"] = main
+    sys.argv[:] = ["-c"]
+    linecache.cache[CODE_NAME] = (len(code), None, code.splitlines(keepends=True), CODE_NAME)
+    return main.__dict__
+
+
+def _execute(code: str, variables: dict[str, Any]) -> tuple[int, int]:
+    """Run a program to its very end, like the interpreter does: exit status, and the number of the limit that an uncaught error tells of."""
+    import atexit
+    import threading
+
+    status, limit = 0, 0
+    try:
+        exec(compile(code, CODE_NAME, "exec", dont_inherit=True), variables)
+    except BaseException as error:
+        status, limit = _uncaught(error)
+    for end in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
+        try:
+            end()
+        except BaseException as error:
+            status = _uncaught(error)[0] or status
+    _flush()
+    return status, limit
+
+
+def _uncaught(error: BaseException) -> tuple[int, int]:
+    """Report an uncaught exception as the interpreter does: exit status and number of the limit."""
+    if isinstance(error, SystemExit):
+        if error.code is None or isinstance(error.code, int):
+            return (error.code or 0) & 255, 0
+        _print_error(str(error.code) + "\n")
+        return 1, 0
+    import traceback
+
+    limit = "memory_mb" if isinstance(error, MemoryError) else _LIMITS_BY_ERRNO.get(getattr(error, "errno", None) or 0, "")
+    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
+        limit = "processes"
+    try:
+        own = error.__traceback__
+        if own is not None:
+            error.__traceback__ = own.tb_next
+        if sys.excepthook is not sys.__excepthook__:
+            sys.excepthook(type(error), error, error.__traceback__)
+        else:
+            _print_error("".join(traceback.format_exception(error)))
+    except BaseException:
+        _print_error(f"{type(error).__name__}\n")
+    return 1, _REPORTED.index(limit)
+
+
+def _print_error(text: str) -> None:
+    try:
+        _flush()
+        os.write(2, text.encode("utf-8", "backslashreplace"))
+    except OSError:
+        pass
+
+
+def _flush() -> None:
+    for stream in {id(stream): stream for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)}.values():
+        try:
+            stream.flush()  # type: ignore[union-attr]
+        except BaseException:
+            continue
+
+
+def _leave_answer(answer: Any, answers: Any, shared: mmap.mmap, report: Any, longest: int, text_bytes: int, limit: int) -> None:
+    """Write the answer, then its text as Python renders it, into the shared memory."""
+    try:
+        encoded = answers.encode(answer, longest)
+    except answers.AnswerTooLargeError:
+        report(_TOO_LARGE, 0, 0, limit)
+        return
+    except BaseException as error:
+        report(_NO_ANSWER, 0, 0, limit)
+        _print_error(f"The answer cannot be read: {type(error).__name__}\n")
+        return
+    start = _STATUS.size
+    shared[start : start + len(encoded)] = encoded
+    report(_ANSWERED, len(encoded), 0, limit)
+    try:
+        text = str(answer).encode("utf-8", "backslashreplace")[:text_bytes]
+    except BaseException:
+        return
+    shared[start + len(encoded) : start + len(encoded) + len(text)] = text
+    report(_ANSWERED, len(encoded), len(text), limit)
+
+
+# --- the parent ---------------------------------------------------------------------------------------------------------------------------------
+
+
+class Zygote:
+    """PID 1 of the box, or the subreaper that stands in for it."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel = channel
+        self.is_init = os.getpid() == 1
+        self.highest_descriptor = channel.fileno()
+        library = ctypes.CDLL(None, use_errno=True)
+        self._prctl = library.prctl
+        self.settings = Settings(receive_frame(channel))
+
+    def prctl(self, option: int, value: int) -> None:
+        """`man 2 prctl` with one argument. What the kernel refuses is left as it is."""
+        self._prctl(option, *(ctypes.c_ulong(number) for number in (value, 0, 0, 0)))
+
+    def prepare(self) -> dict[str, Any]:
+        """Give up every privilege, shield the process, import the libraries: what the host is told when the box is ready."""
+        if self.settings.identity is not None:
+            os.setgroups([])
+            os.setresgid(*3 * (self.settings.identity,))
+            os.setresuid(*3 * (self.settings.identity,))
+        self.prctl(PR_SET_NO_NEW_PRIVS, 1)
+        self.prctl(PR_SET_DUMPABLE, 0)
+        self.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if not self.is_init:
+            self.prctl(PR_SET_CHILD_SUBREAPER, 1)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # as PID 1 it then ignores every signal of its children
+        os.chdir(self.settings.work)
+        del sys.path[0]  # the zygote itself imports nothing from where steps can write
+        started = time.monotonic()
+        compiled, missing = self._preload()
+        self._import_answers()
+        self.highest_descriptor = max(int(name) for name in os.listdir("/proc/self/fd"))
+        self.resource_limits = self._resource_limits()
+        gc.collect()
+        gc.freeze()
+        return {"ready": True, "preload_seconds": time.monotonic() - started, "compiled": compiled, "missing": missing}
+
+    def _preload(self) -> tuple[int, list[str]]:
+        """Import the modules: how many had no bytecode that fits, and which are not installed."""
+        import importlib
+        from importlib.machinery import SourceFileLoader
+
+        compiled, missing = 0, []
+
+        def count(*arguments: Any, **options: Any) -> None:
+            nonlocal compiled
+            compiled += 1
+
+        write, SourceFileLoader.set_data = SourceFileLoader.set_data, count  # type: ignore[method-assign]
+        try:
+            for name in self.settings.preload:
+                try:
+                    importlib.import_module(name)
+                except ImportError:
+                    missing.append(name)
+            if "numpy" in sys.modules:
+                importlib.import_module("numpy.random")
+            if "pandas" in sys.modules:
+                _warm_up(sys.modules["pandas"])
+        finally:
+            SourceFileLoader.set_data = write  # type: ignore[method-assign]
+        return compiled, missing
+
+    def _import_answers(self) -> None:
+        import importlib.util
+
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "answers.py")
+        spec = importlib.util.spec_from_file_location("answers", path)
+        assert spec is not None and spec.loader is not None
+        self.answers = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.answers)
+
+    def _resource_limits(self) -> list[tuple[int, int, int]]:
+        limits = self.settings.limits
+        megabyte = 1024 * 1024
+        pages = [int(count) * resource.getpagesize() for count in read_text("/proc/self/statm").split()]
+        memory = int(limits["memory_mb"]) * megabyte
+        wanted = [
+            (resource.RLIMIT_CPU, int(limits["cpu_seconds"]) + 1, 1),
+            (resource.RLIMIT_DATA, max(memory, pages[5] + 64 * megabyte), 0),
+            (resource.RLIMIT_AS, pages[0] + 4 * memory + 4096 * megabyte, 0),
+            (resource.RLIMIT_FSIZE, int(limits["file_mb"]) * megabyte, 0),
+            (resource.RLIMIT_NOFILE, int(limits["open_files"]), 0),
+            (resource.RLIMIT_CORE, 0, 0),
+            (resource.RLIMIT_MEMLOCK, 0, 0),
+            (resource.RLIMIT_MSGQUEUE, 0, 0),
+        ]
+        if self.settings.process_limit:
+            wanted.append((resource.RLIMIT_NPROC, int(limits["processes"]) + 1, 0))
+        result = []
+        for name, soft, more in wanted:
+            highest = resource.getrlimit(name)[1]
+            bounded = soft + more if highest == resource.RLIM_INFINITY else min(soft + more, highest)
+            result.append((name, min(soft, bounded), bounded))
+        return result
+
+    def serve(self) -> NoReturn:
+        """Answer requests until the host goes."""
+        while True:
+            kind = receive_exactly(self.channel, 1)
+            if kind in b"rs":
+                self._step(kind)
+            elif kind == b"x":
+                send_frame(self.channel, {"clean": self._reset()})
+            else:
+                raise HostGoneError
+
+    # --- one step -------------------------------------------------------------------------------------------------------------------------------
+
+    def _step(self, kind: bytes) -> None:
+        limits = self.settings.limits
+        size = _STATUS.size + int(limits["answer_bytes"]) + self.settings.text_bytes
+        with mmap.mmap(-1, size) as shared:
+            started = time.monotonic()
+            child = os.fork()
+            if child == 0:
+                Step(self, shared).run(kind)
+            watch = Watch(self, child, started + limits["wall_seconds"], is_shell=kind == b"s")
+            watch.wait()
+            self.kill_all(watch)
+            result = watch.result()
+            result["wall"] = time.monotonic() - started
+            self._send_result(result, shared, size)
+
+    def _send_result(self, result: dict[str, Any], shared: mmap.mmap, size: int) -> None:
+        state, answer, text, limit = _STATUS.unpack(shared[: _STATUS.size])
+        if state == _UNREAD:  # the request may still be in the channel, so what follows in it could not be told from it
+            raise HostGoneError
+        room = size - _STATUS.size
+        answer = min(answer, room)
+        text = min(text, room - answer)
+        if state != _ANSWERED:
+            answer = text = 0
+        if state == _TOO_LARGE:
+            result["limits"].append("answer_bytes")
+        if 0 < limit < len(_REPORTED):
+            result["limits"].append(_REPORTED[limit])
+        result["limits"] = sorted(set(result["limits"]) | self._full_folders())
+        send_frame(self.channel, {**result, "answered": state == _ANSWERED, "answer": answer, "text": text})
+        with memoryview(shared) as view, view[_STATUS.size : _STATUS.size + answer + text] as part:
+            self.channel.sendall(part)
+
+    def _full_folders(self) -> set[str]:
+        """The limits of folders that are full to the last page."""
+        return {"work_mb" for folder in self.settings.capped if os.statvfs(folder).f_bavail == 0}
+
+    def too_many_files(self) -> bool:
+        """Whether one of the folders has more files than it may."""
+        for folder in self.settings.capped:
+            status = os.statvfs(folder)
+            if status.f_files - status.f_ffree > self.settings.limits["work_files"] + 1:
+                return True
+        return False
+
+    def kill_all(self, watch: Watch | None = None) -> None:
+        """Kill every process but this one, and wait until none is left."""
+        while True:
+            if self.is_init:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(-1, signal.SIGKILL)
+            else:
+                for process in self.others():
+                    try:
+                        os.kill(process, signal.SIGKILL)
+                    except ProcessLookupError:
+                        continue
+            try:
+                while True:
+                    process, status, usage = os.wait4(-1, 0 if self.is_init else os.WNOHANG)
+                    if process == 0:
+                        time.sleep(0.001)
+                        break
+                    if watch is not None:
+                        watch.reaped(process, status, usage)
+            except ChildProcessError:
+                return
+
+    def others(self) -> list[int]:
+        """Every process that descends from this one (in a PID namespace: every other process)."""
+        if self.is_init:
+            return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+        found: list[int] = []
+        waiting = [os.getpid()]
+        while waiting:
+            children = children_of(waiting.pop())
+            found += children
+            waiting += children
+        return found
+
+    # --- between episodes -----------------------------------------------------------------------------------------------------------------------
+
+    def _reset(self) -> bool:
+        """Kill what runs and empty the folders. Whether they are empty then."""
+        self.kill_all()
+        deadline = time.monotonic() + RESET_SECONDS
+        try:
+            for folder in self.settings.scratch:
+                self._empty(folder, deadline)
+        except (OSError, TimeoutError):
+            return False
+        return not any(os.listdir(folder) for folder in self.settings.scratch)
+
+    def leave(self) -> NoReturn:
+        """End the box. Of a PID namespace the kernel then kills the rest, and its file systems vanish; else that is done here."""
+        if not self.is_init:
+            self.kill_all()
+            if self.settings.own_folder is not None:
+                self._reset()
+                for folder in [*self.settings.scratch, self.settings.own_folder]:
+                    with contextlib.suppress(OSError):
+                        os.rmdir(folder)
+        os._exit(0)
+
+    def _empty(self, folder: str, deadline: float) -> None:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            remove_entries(descriptor, deadline)
+            if os.fstat(descriptor).st_uid == os.geteuid():  # where others own the folder, a step could not change it either
+                os.fchmod(descriptor, 0o1777)
+                os.utime(descriptor, (0, 0))
+        finally:
+            os.close(descriptor)
+
+
+def _warm_up(pandas: Any) -> None:
+    """Do once what makes pandas import the rest of itself, so that it is not every step that does."""
+    frame = pandas.read_csv(io.StringIO("text,number,time\na,1,2100-01-01\n"), parse_dates=["time"])
+    str(frame.groupby("text").agg({"number": "sum"}))
+    with contextlib.suppress(ImportError):
+        import sqlite3
+
+        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+            str(pandas.read_sql("SELECT 1 AS number, 'a' AS text", connection))
+
+
+class Watch:
+    """The watch over one running step: its wall time, and what all of its processes use together."""
+
+    def __init__(self, zygote: Zygote, child: int, deadline: float, *, is_shell: bool) -> None:
+        self.zygote = zygote
+        self.is_shell = is_shell
+        self.child = child
+        self.deadline = deadline
+        self.cpu_seconds = 0.0
+        self.status: int | None = None
+        self.limits: list[str] = []
+
+    def wait(self) -> None:
+        """Return when the child has ended or has to end. Raises `HostGoneError`."""
+        poll = select.poll()
+        descriptor = os.pidfd_open(self.child)
+        try:
+            poll.register(descriptor, select.POLLIN)
+            poll.register(self.zygote.channel, select.POLLRDHUP)
+            while True:
+                left = self.deadline - time.monotonic()
+                if left <= 0:
+                    self.limits.append("wall_seconds")
+                    return
+                for ready, _ in poll.poll(1000 * min(left, WATCH_SECONDS) + 1):
+                    if ready == descriptor:
+                        return
+                    raise HostGoneError
+                self._reap_orphans()
+                if self._over():
+                    return
+        finally:
+            os.close(descriptor)
+
+    def _reap_orphans(self) -> None:
+        """Collect daemons that ended, so that they do not count as processes of the box."""
+        while True:
+            info = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if info is None or info.si_pid == self.child:
+                return
+            self.reaped(*os.wait4(info.si_pid, 0))
+
+    def _over(self) -> bool:
+        """Whether the processes of the step use more than they may, together."""
+        limits = self.zygote.settings.limits
+        page, tick = resource.getpagesize(), os.sysconf("SC_CLK_TCK")
+        processes = self.zygote.others()
+        cpu, resident, threads = self.cpu_seconds, 0, 0
+        for process in processes:
+            try:
+                fields = read_text(f"/proc/{process}/stat").rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            cpu += sum(map(int, fields[11:15])) / tick
+            threads += int(fields[17])
+            resident += int(fields[21]) * page
+        memory = int(limits["memory_mb"]) * 1024 * 1024
+        if resident > memory and sum(map(proportional_memory, processes)) > memory:
+            self.limits.append("memory_mb")
+        if cpu > limits["cpu_seconds"]:
+            self.limits.append("cpu_seconds")
+        if threads > limits["processes"]:
+            self.limits.append("processes")
+        if self.zygote.too_many_files():
+            self.limits.append("work_files")
+        return bool(self.limits)
+
+    def reaped(self, process: int, status: int, usage: resource.struct_rusage) -> None:
+        """Take note of a process that has been waited for."""
+        self.cpu_seconds += usage.ru_utime + usage.ru_stime
+        if process == self.child:
+            self.status = status
+
+    def result(self) -> dict[str, Any]:
+        """What the host is told: exit status (None: stopped by a limit), limits hit, processor time."""
+        assert self.status is not None
+        code = os.waitstatus_to_exitcode(self.status)
+        ended_by = code - 128 if self.is_shell and code > 128 else -code  # a shell tells of its command's signal that way
+        if not self.limits and ended_by in (signal.SIGXCPU, signal.SIGXFSZ):
+            self.limits.append("cpu_seconds" if ended_by == signal.SIGXCPU else "file_mb")
+        elif not self.limits and ended_by == signal.SIGKILL and self.cpu_seconds >= self.zygote.settings.limits["cpu_seconds"]:
+            self.limits.append("cpu_seconds")
+        return {"exit": None if self.limits else code, "limits": list(self.limits), "cpu": self.cpu_seconds}
+
+
+def read_text(path: str) -> str:
+    """A small file of `/proc`. What stands in it may be any bytes (a process names itself)."""
+    with open(path, errors="replace") as stream:
+        return stream.read()
+
+
+def children_of(process: int) -> list[int]:
+    """The children of all threads of a process."""
+    found = []
+    try:
+        for thread in os.listdir(f"/proc/{process}/task"):
+            found += [int(child) for child in read_text(f"/proc/{process}/task/{thread}/children").split()]
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return found
+
+
+def proportional_memory(process: int) -> int:
+    """Bytes of memory of a process, pages shared with others counted by their share; all of them where the process hides its maps."""
+    try:
+        for line in read_text(f"/proc/{process}/smaps_rollup").splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+        return 0
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    except PermissionError:
+        return int(read_text(f"/proc/{process}/statm").split()[1]) * resource.getpagesize()
+
+
+def remove_entries(descriptor: int, deadline: float, depth: int = 0) -> None:
+    """Remove everything in an open folder, links unfollowed and whatever its modes. Raises `TimeoutError`, `OSError`."""
+    if time.monotonic() > deadline or depth > DEEPEST_FOLDER:
+        raise TimeoutError
+    for number, entry in enumerate(os.scandir(descriptor)):
+        if number % 100 == 99 and time.monotonic() > deadline:
+            raise TimeoutError
+        if not entry.is_dir(follow_symlinks=False):
+            os.unlink(entry.name, dir_fd=descriptor)
+            continue
+        os.chmod(entry.name, 0o700, dir_fd=descriptor)
+        below = os.open(entry.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
+        try:
+            remove_entries(below, deadline, depth + 1)
+        finally:
+            os.close(below)
+        os.rmdir(entry.name, dir_fd=descriptor)
+
+
+def main() -> NoReturn:
+    """Serve the channel named on the command line."""
+    zygote = Zygote(socket.socket(fileno=int(sys.argv[1])))
+    try:
+        send_frame(zygote.channel, zygote.prepare())
+        zygote.serve()
+    except (HostGoneError, ConnectionError):
+        zygote.leave()
+    except BaseException as error:
+        os.write(2, f"sandbox: {type(error).__name__}: {error}\n".encode())
+        zygote.leave()
+
+
+if __name__ == "__main__":
+    main()
