@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from medagentgym.config import Block, Config
+from medagentgym.config import Block, Config, ModelConfig
 from medagentgym.config_file import read_config_file
 from medagentgym.config_keys import KeyPath, annotated, annotation_at, base_class, dotted, expects, kind_of, must_exist, nearest, nearest_key
 from medagentgym.config_layers import Layers, coerce, from_published, in_our_layout, is_member, merge, plain, with_our_names, without_overridden
@@ -87,6 +87,17 @@ def instance_range(config: Config, count: int) -> range:
 def uses_model(config: Config) -> bool:
     """Whether the agent calls the model of `agent.llm`. Of a third-party agent it is believed where the block is written."""
     return config.agent.name not in AGENTS_WITHOUT_MODEL and (config.agent.name == "llm" or "llm" in config.agent.model_fields_set)
+
+
+def models_in_use(config: Config) -> list[tuple[str, ModelConfig]]:
+    """The models that may be called, by key: the agent's own, and the debug model where one is configured.
+
+    Every agent may ask the debug model for an explanation, also one without a model of its own; only `reference` never does.
+    """
+    models = [("agent.llm", config.agent.llm)] if uses_model(config) else []
+    if config.debugger is not None and config.agent.name != "reference":
+        models.append(("debugger", config.debugger))
+    return models
 
 
 def slug(text: str) -> str:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import toml
 
 from medagentgym.config import Config, ModelConfig
-from medagentgym.configuration import uses_model
+from medagentgym.configuration import models_in_use
 from medagentgym.endpoints import endpoint_host, is_loopback
 from medagentgym.errors import UserError
 
@@ -97,10 +97,11 @@ def base_url(model: ModelConfig, path: Path) -> str | None:
 def required_credentials(config: Config) -> list[str]:
     """The names of the credentials that the models of a configuration need, each once, whether they are there or not.
 
-    No key is needed for `vLLM`, for a service on the loopback, and by agents without a model; unless `api_key_name` names one.
+    No key is needed for `vLLM` and for a service on the loopback, unless `api_key_name` names one. Addresses that are looked up
+    (`AZURE_OPENAI_ENDPOINT`, `OPENAI_BASE_URL`) are among the names; agents without a model need nothing.
     """
     names: list[str] = []
-    for _, model in _models(config):
+    for _, model in models_in_use(config):
         names += [name for name in _required(model, config.credentials_path) if name not in names]
     return names
 
@@ -111,7 +112,7 @@ def check_credentials(config: Config) -> None:
     Raises `UserError` naming the file and the credential.
     """
     path = config.credentials_path
-    for key, model in _models(config):
+    for key, model in models_in_use(config):
         for name in _required(model, path):
             if credential(name, path) is None:
                 missing = "" if path.expanduser().exists() else " (no such file)"
@@ -141,15 +142,6 @@ def _secrets() -> dict[str, str]:
     return secrets
 
 
-def _models(config: Config) -> list[tuple[str, ModelConfig]]:
-    if not uses_model(config):
-        return []
-    models = [("agent.llm", config.agent.llm)]
-    if config.debugger is not None:
-        models.append(("debugger", config.debugger))
-    return models
-
-
 def _required(model: ModelConfig, path: Path) -> list[str]:
     if model.model_type == "vLLM":
         return [model.api_key_name] if model.api_key_name else []
@@ -157,9 +149,10 @@ def _required(model: ModelConfig, path: Path) -> list[str]:
     local = address is not None and is_loopback(endpoint_host(address))
     default = "AZURE_OPENAI_API_KEY" if model.model_type == "Azure" else "OPENAI_API_KEY"
     names = [model.api_key_name or default] if model.api_key_name or not local else []
-    if model.model_type == "Azure":
-        names += [] if model.base_url else ["AZURE_OPENAI_ENDPOINT"]
-        names += [] if model.api_version else ["API_VERSION"]
+    if model.base_url is None and (model.model_type == "Azure" or credential("OPENAI_BASE_URL", path)):
+        names.append("AZURE_OPENAI_ENDPOINT" if model.model_type == "Azure" else "OPENAI_BASE_URL")
+    if model.model_type == "Azure" and model.api_version is None and credential("OPENAI_API_VERSION", path) is None:
+        names.append("API_VERSION")
     return names
 
 

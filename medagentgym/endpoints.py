@@ -8,20 +8,20 @@ from urllib.parse import urlsplit
 from medagentgym.errors import UserError
 
 
-def endpoint_host(address: str) -> str:
+def endpoint_host(address: str, key: str = "base_url") -> str:
     """The host of an address (`https://Api.OpenAI.com/v1`, `my-host:8000`, `[::1]:80`) in lower case, without user, port and final dot.
 
-    Raises `UserError` for an address without a host, or one that programs read in different ways.
+    Raises `UserError`, naming the `key` of the configuration, for an address without a host, or one that programs read in different ways.
     """
     text = address.strip()
     if "\\" in text or any(character.isspace() for character in text):
-        raise UserError(f"base_url: {text!r} is not an address; expects the form https://host:port/v1")
+        raise UserError(f"{key}: {text!r} is not an address; expects the form https://host:port/v1")
     try:
         host = urlsplit(text if "://" in text else f"//{text}").hostname
     except ValueError:
         host = None
     if not host:
-        raise UserError(f"base_url: {text!r} names no host; expects the form https://host:port/v1")
+        raise UserError(f"{key}: {text!r} names no host; expects the form https://host:port/v1")
     return host.rstrip(".").lower()
 
 

@@ -10,7 +10,7 @@ import ipaddress
 from typing import Any
 
 from medagentgym.config import Config, ModelConfig
-from medagentgym.configuration import uses_model
+from medagentgym.configuration import models_in_use
 from medagentgym.credentials import base_url
 from medagentgym.endpoints import endpoint_host, ip_address, is_loopback
 from medagentgym.errors import UserError
@@ -25,17 +25,6 @@ def check_data_policy(config: Config, *, credentialed: bool) -> list[dict[str, A
     return [_permit(config, key, model, credentialed) for key, model in models_in_use(config)]
 
 
-def models_in_use(config: Config) -> list[tuple[str, ModelConfig]]:
-    """The models that may be sent what the agent sees, by key: the agent's own, and the one that explains errors.
-
-    A debug model is counted for every agent but `reference`, also for agents that have no model of their own.
-    """
-    models = [("agent.llm", config.agent.llm)] if uses_model(config) else []
-    if config.debugger is not None and config.agent.name != "reference":
-        models.append(("debugger", config.debugger))
-    return models
-
-
 def _permit(config: Config, key: str, model: ModelConfig, credentialed: bool) -> dict[str, Any]:
     where = f"{config.config_path}: " if config.config_path else ""
     address = base_url(model, config.credentials_path)
@@ -44,7 +33,7 @@ def _permit(config: Config, key: str, model: ModelConfig, credentialed: bool) ->
             return {"model": key, "endpoint": None, "permitted_by": "not credentialed", "basis": None}
         needed = "port or base_url" if model.model_type == "vLLM" else "base_url, or AZURE_OPENAI_ENDPOINT in the credentials"
         raise UserError(f"{where}{key}: says not where the model is; give {needed}")
-    host = endpoint_host(address)
+    host = endpoint_host(address, f"{key}.base_url")
     entry = {"model": key, "endpoint": host, "basis": None}
     if not credentialed:
         return {**entry, "permitted_by": "not credentialed"}
@@ -53,7 +42,7 @@ def _permit(config: Config, key: str, model: ModelConfig, credentialed: bool) ->
     if any(_is_listed(host, listed) for listed in config.data_policy.private_hosts):
         return {**entry, "permitted_by": "private host"}
     for statement in config.data_policy.acknowledged:
-        if endpoint_host(statement.endpoint) == host:
+        if endpoint_host(statement.endpoint, "data_policy.acknowledged") == host:
             return {**entry, "permitted_by": "acknowledged", "basis": statement.basis}
     advice = f'data_policy: {{acknowledged: [{{endpoint: "{host}", basis: "<agreement or terms that permit it>"}}]}}'
     raise UserError(
@@ -65,9 +54,9 @@ def _permit(config: Config, key: str, model: ModelConfig, credentialed: bool) ->
 def _is_listed(host: str, listed: str) -> bool:
     """Whether a host is the listed one, or an address in the listed network (`10.0.0.0/8`)."""
     address = ip_address(host)
-    if "/" in listed and address is not None:
+    if "/" in listed and "://" not in listed and address is not None:
         try:
             return address in ipaddress.ip_network(listed.strip())
         except ValueError as error:
             raise UserError(f"data_policy.private_hosts: {listed} is neither a host nor a network ({error})") from None
-    return endpoint_host(listed) == host
+    return endpoint_host(listed, "data_policy.private_hosts") == host

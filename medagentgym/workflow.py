@@ -90,8 +90,10 @@ def _rate(successes: int, scored: int) -> float | None:
 
 
 def _as_yaml(value: Any) -> str:
-    """A value as Snakemake's `--config` reads it back. Text is quoted, or `007` would arrive as 7."""
-    return json.dumps(value, ensure_ascii=False, default=str)
+    """A value as Snakemake's `--config` reads it back."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    # Snakemake takes quotes off the ends of a value, after which `007` is 7; the spaces keep them on.
+    return f" {text} " if isinstance(value, str) else text
 
 
 def _run(command: Sequence[str]) -> int:
