@@ -1,0 +1,88 @@
+"""What a kind of question is, and the list of all kinds."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from medagentgym.synthetic.facts import Facts, Rows
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One question of a kind: its parameters and its gold SQL."""
+
+    value: Mapping[str, Any]
+    """Parameters that stand in braces in the wording."""
+    query: str
+    slots: Mapping[str, str] = field(default_factory=dict)
+    """Phrases that stand in square brackets in the wording: limits of time, ranks, units."""
+    times: Mapping[int, str] = field(default_factory=dict)
+    """Position in EHRSQL's `t_tag` -> tag: 0 and 1 windows or visits, 2 "within", 3 and 4 first, last or second."""
+    operations: Mapping[int, str] = field(default_factory=dict)
+    """Position in EHRSQL's `o_tag` -> tag: 0 age group, 1 aggregate, 2 comparison, 3 rank, 4 survival period, 5 number of times, 6 smallest or
+    largest, 7 unit of averaging, 8 unit of time."""
+
+
+Draw = Callable[[Facts, random.Random], Drawn | None]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of question."""
+
+    wording: str
+    """Canonical wording, in lower case, with slots; it names the kind."""
+    paraphrases: tuple[str, ...]
+    draw: Draw
+    """Draws one question of the kind, or None where the draw did not lead to one that has an answer."""
+    department: tuple[str, ...]
+    importance: str
+
+
+KINDS: list[Kind] = []
+"""All kinds of questions that have an answer, in the order of their registration."""
+
+
+def register(wording: str, *paraphrases: str, department: Sequence[str] = ("physician",), importance: str = "medium") -> Callable[[Draw], Draw]:
+    """Make a drawing function a kind of question."""
+
+    def add(draw: Draw) -> Draw:
+        if any(kind.wording == wording for kind in KINDS):
+            raise ValueError(f"two kinds of questions are worded {wording!r}")
+        KINDS.append(Kind(wording, paraphrases, draw, tuple(department), importance))
+        return draw
+
+    return add
+
+
+_SLOT = re.compile(r"\{(\w+)\}|\[(\w+)\]")
+
+
+def fill(wording: str, drawn: Drawn) -> str:
+    """The wording with its slots filled. Raises KeyError for a slot that the question does not have."""
+    text = _SLOT.sub(lambda match: str(drawn.value[match[1]] if match[1] else drawn.slots[match[2]]), wording)
+    return re.sub(r"\s+([?.,])", r"\1", " ".join(text.split()))
+
+
+class NothingToAsk(Exception):
+    """The records hold nothing that a kind of question could be about."""
+
+
+Option = TypeVar("Option")
+
+
+def pick(rng: random.Random, options: Sequence[Option]) -> Option:
+    """One of `options`. Raises `NothingToAsk` where there are none."""
+    if not options:
+        raise NothingToAsk
+    return rng.choice(options)
+
+
+def pick_row(rng: random.Random, facts: Facts, raw: str) -> tuple[Rows, int]:
+    """The rows of a raw table, and the position of one of them. Raises `NothingToAsk` where there are none."""
+    rows = facts.rows(raw)
+    return rows, pick(rng, range(len(rows)))

@@ -1,0 +1,243 @@
+"""Kinds of questions that link drugs, diagnoses, procedures and findings."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from medagentgym.synthetic.clock import DAY
+from medagentgym.synthetic.dictionaries import DIAGNOSES as DIAGNOSIS_TITLES
+from medagentgym.synthetic.dictionaries import DRUGS
+from medagentgym.synthetic.dictionaries import PROCEDURES as PROCEDURE_TITLES
+from medagentgym.synthetic.facts import Facts
+from medagentgym.synthetic.questions.kinds import Drawn, pick, pick_row, register
+from medagentgym.synthetic.questions.scopes import choose_scope, choose_window, visit_scope
+from medagentgym.synthetic.questions.sql import CULTURES, DIAGNOSES, LABS, PRESCRIPTIONS, PROCEDURES, Source, literal
+
+_DRUG_ROUTES = {drug.name.lower(): drug.route.lower() for drug in DRUGS.values()}
+
+
+@register("by which route is {drug_name} given?", "What is the usual way of giving {drug_name}?", department=("nursing",), importance="medium")
+def _route(facts: Facts, rng: random.Random) -> Drawn | None:
+    rows, at = pick_row(rng, facts, PRESCRIPTIONS.raw)
+    name = rows.title(at)
+    return Drawn({"drug_name": name}, f"select distinct prescriptions.route from prescriptions where prescriptions.drug = {literal(name)}")
+
+
+@register(
+    "what is the long title of the {coded} with the short title {abbreviation}?",
+    "Spell out the {coded} {abbreviation}.",
+    department=("health_records", "nursing"),
+    importance="low",
+)
+def _long_title(facts: Facts, rng: random.Random) -> Drawn | None:
+    coded, dictionary, titles = rng.choice(
+        [("diagnosis", "d_icd_diagnoses", DIAGNOSIS_TITLES), ("procedure", "d_icd_procedures", PROCEDURE_TITLES)]
+    )
+    short = rng.choice(sorted(short for short, _ in titles.values())).lower()
+    query = f"select {dictionary}.long_title from {dictionary} where {dictionary}.short_title = {literal(short)}"
+    return Drawn({"coded": coded, "abbreviation": short}, query)
+
+
+@register(
+    "list the drugs that patient {patient_id} was prescribed via {drug_route} route [time_filter_global1].",
+    "Which drugs were ordered for patient {patient_id} by the route {drug_route} [time_filter_global1]?",
+    department=("nursing", "physician"),
+)
+def _by_route(facts: Facts, rng: random.Random) -> Drawn | None:
+    rows, at = pick_row(rng, facts, PRESCRIPTIONS.raw)
+    scope = choose_scope(rng, facts, int(rows.hadm_id[at]), int(rows.time[at]))
+    route = _DRUG_ROUTES[rows.title(at)]
+    query = f"select distinct prescriptions.drug from prescriptions where {PRESCRIPTIONS.where(scope)} and prescriptions.route = '{route}'"
+    value = {"patient_id": int(rows.subject_id[at]), "drug_route": route}
+    return Drawn(value, f"{query} order by prescriptions.drug", {"time_filter_global1": scope.phrase}, {0: scope.tag})
+
+
+@register(
+    "how many different drugs was patient {patient_id} prescribed [time_filter_global1]?",
+    "Count the distinct drugs ordered for patient {patient_id} [time_filter_global1].",
+    department=("nursing", "physician"),
+)
+def _distinct_drugs(facts: Facts, rng: random.Random) -> Drawn | None:
+    rows, at = pick_row(rng, facts, PRESCRIPTIONS.raw)
+    scope = choose_scope(rng, facts, int(rows.hadm_id[at]), int(rows.time[at]))
+    query = f"select count( distinct prescriptions.drug ) from prescriptions where {PRESCRIPTIONS.where(scope)}"
+    return Drawn({"patient_id": int(rows.subject_id[at])}, query, {"time_filter_global1": scope.phrase}, {0: scope.tag})
+
+
+@register(
+    "which drugs was patient {patient_id} prescribed exactly [n_times] [time_filter_global1]?",
+    "Name the drugs of which patient {patient_id} had exactly as many orders as said, namely [n_times], [time_filter_global1].",
+)
+def _prescribed_n_times(facts: Facts, rng: random.Random) -> Drawn | None:
+    rows, at = pick_row(rng, facts, PRESCRIPTIONS.raw)
+    scope = visit_scope(rng, facts, int(rows.hadm_id[at]))
+    if scope is None:
+        return None
+    own = rows.of_patient(int(rows.subject_id[at]))
+    counts = Counter(rows.title(other) for other in own if rows.hadm_id[other] == rows.hadm_id[at])
+    number, word = rng.choice([(2, "two times"), (3, "three times")])
+    if number not in counts.values():
+        return None
+    query = f"select prescriptions.drug from prescriptions where {PRESCRIPTIONS.where(scope)} group by prescriptions.drug having count(*) = {number}"
+    slots = {"n_times": word, "time_filter_global1": scope.phrase}
+    value = {"patient_id": int(rows.subject_id[at])}
+    return Drawn(value, f"{query} order by prescriptions.drug", slots, {0: scope.tag}, {5: word})
+
+
+@register(
+    "which other drugs was patient {patient_id} prescribed starting on the same day as {drug_name} [time_filter_global1]?",
+    "List what else patient {patient_id} was ordered with the same start as {drug_name} [time_filter_global1].",
+    importance="high",
+)
+def _same_day(facts: Facts, rng: random.Random) -> Drawn | None:
+    rows, at = pick_row(rng, facts, PRESCRIPTIONS.raw)
+    subject_id, time = int(rows.subject_id[at]), int(rows.time[at])
+    if not any(int(rows.time[other]) == time and rows.name[other] != rows.name[at] for other in rows.of_patient(subject_id)):
+        return None
+    scope = visit_scope(rng, facts, int(rows.hadm_id[at]))
+    if scope is None:
+        return None
+    name = rows.title(at)
+    starts = f"select prescriptions.startdate from prescriptions where {PRESCRIPTIONS.where(scope, name)}"
+    query = f"select distinct prescriptions.drug from prescriptions where {PRESCRIPTIONS.where(scope)} and prescriptions.drug <> {literal(name)}"
+    query += f" and prescriptions.startdate in ( {starts} ) order by prescriptions.drug"
+    slots = {"time_filter_global1": scope.phrase}
+    return Drawn({"patient_id": subject_id, "drug_name": name}, query, slots, {0: scope.tag, 2: "within-same"})
+
+
+@register(
+    "which drugs was patient {patient_id} prescribed within [n_days] after the start of {drug_name} [time_filter_global1]?",
+    "Name the drugs first or again ordered for patient {patient_id} later than the first order of {drug_name} and within [n_days] of it "
+    "[time_filter_global1].",
+)
+def _within_days(facts: Facts, rng: random.Random) -> Drawn | None:
+    rows, at = pick_row(rng, facts, PRESCRIPTIONS.raw)
+    scope = visit_scope(rng, facts, int(rows.hadm_id[at]))
+    if scope is None:
+        return None
+    own = [other for other in rows.of_patient(int(rows.subject_id[at])) if rows.hadm_id[other] == rows.hadm_id[at]]
+    start = min(int(rows.time[other]) for other in own if rows.name[other] == rows.name[at])
+    days = rng.choice([1, 2, 3])
+    if not any(start < int(rows.time[other]) <= start + days * DAY for other in own):
+        return None
+    name = rows.title(at)
+    first = f"( select min(prescriptions.startdate) from prescriptions where {PRESCRIPTIONS.where(scope, name)} )"
+    query = f"select distinct prescriptions.drug from prescriptions where {PRESCRIPTIONS.where(scope)} and prescriptions.startdate > {first}"
+    query += f" and datetime(prescriptions.startdate) <= datetime({first},'+{days} day') order by prescriptions.drug"
+    slots = {"n_days": f"{days} day{'s' if days > 1 else ''}", "time_filter_global1": scope.phrase}
+    return Drawn({"patient_id": int(rows.subject_id[at]), "drug_name": name}, query, slots, {0: scope.tag, 2: "within-n_day"})
+
+
+def _most_frequent_beside_diagnosis(source: Source, noun: str, had: str) -> None:
+    @register(
+        f"what are the [n_rank] {noun} most frequent among patients {had} during a hospital visit on which {{diagnosis_name}} was diagnosed "
+        "[time_filter_global1]?",
+        f"For hospital visits with a diagnosis of {{diagnosis_name}} [time_filter_global1], name the [n_rank] most frequent {noun}, with ties.",
+        department=("physician", "health_records"),
+    )
+    def _draw(facts: Facts, rng: random.Random) -> Drawn | None:
+        diagnoses, at = pick_row(rng, facts, DIAGNOSES.raw)
+        rows = facts.rows(source.raw)
+        hadm_id = int(diagnoses.hadm_id[at])
+        if not any(rows.hadm_id[other] == hadm_id for other in rows.of_patient(int(diagnoses.subject_id[at]))):
+            return None
+        window = choose_window(rng, int(diagnoses.time[at]), days=False)
+        word, number = rng.choice([("three", 3), ("four", 4), ("five", 5)])
+        name = diagnoses.title(at)
+        visits = f"select diagnoses_icd.hadm_id from diagnoses_icd where {DIAGNOSES.named(name)}{window.sql('diagnoses_icd.charttime')}"
+        ranked = f"select {source.group} as c0, dense_rank() over ( order by count(*) desc ) as c1 from {source.table}"
+        ranked += f" where {source.table}.hadm_id in ( {visits} ) group by {source.group}"
+        query = source.labels(f"select t1.c0 from ( {ranked} ) as t1 where t1.c1 <= {number}")
+        slots = {"n_rank": word, "time_filter_global1": window.phrase}
+        return Drawn({"diagnosis_name": name}, query, slots, {0: window.tag, 2: "within-hosp"}, {3: word})
+
+
+_most_frequent_beside_diagnosis(PRESCRIPTIONS, "drugs", "prescribed")
+_most_frequent_beside_diagnosis(PROCEDURES, "procedures", "undergone")
+_most_frequent_beside_diagnosis(LABS, "lab tests", "done")
+
+
+@register(
+    "how many patients were prescribed {drug_name} during a hospital visit on which {diagnosis_name} was diagnosed [time_filter_global1]?",
+    "Count the patients who had both a diagnosis of {diagnosis_name} and an order of {drug_name} within one hospital visit [time_filter_global1].",
+    importance="high",
+)
+def _drug_with_diagnosis(facts: Facts, rng: random.Random) -> Drawn | None:
+    diagnoses, at = pick_row(rng, facts, DIAGNOSES.raw)
+    rows = facts.rows(PRESCRIPTIONS.raw)
+    window = choose_window(rng, int(diagnoses.time[at]), days=False)
+    same = [other for other in rows.of_patient(int(diagnoses.subject_id[at])) if rows.hadm_id[other] == diagnoses.hadm_id[at]]
+    name, drug = diagnoses.title(at), rows.title(pick(rng, same))
+    visits = f"select diagnoses_icd.hadm_id from diagnoses_icd where {DIAGNOSES.named(name)}{window.sql('diagnoses_icd.charttime')}"
+    query = f"select count( distinct prescriptions.subject_id ) from prescriptions where {PRESCRIPTIONS.named(drug)}"
+    query += f" and prescriptions.hadm_id in ( {visits} )"
+    slots = {"time_filter_global1": window.phrase}
+    return Drawn({"diagnosis_name": name, "drug_name": drug}, query, slots, {0: window.tag, 2: "within-hosp"})
+
+
+@register(
+    "which procedures did patient {patient_id} undergo during the hospital visits on which {diagnosis_name} was diagnosed?",
+    "List the procedures of patient {patient_id} on any hospital visit with the diagnosis {diagnosis_name}.",
+)
+def _procedures_with_diagnosis(facts: Facts, rng: random.Random) -> Drawn | None:
+    rows, at = pick_row(rng, facts, PROCEDURES.raw)
+    diagnoses = facts.rows(DIAGNOSES.raw)
+    subject_id = int(rows.subject_id[at])
+    same = [other for other in diagnoses.of_patient(subject_id) if diagnoses.hadm_id[other] == rows.hadm_id[at]]
+    name = diagnoses.title(pick(rng, same))
+    visits = f"select diagnoses_icd.hadm_id from diagnoses_icd where diagnoses_icd.subject_id = {subject_id} and {DIAGNOSES.named(name)}"
+    query = PROCEDURES.labels(f"select procedures_icd.icd9_code from procedures_icd where procedures_icd.hadm_id in ( {visits} )")
+    return Drawn({"patient_id": subject_id, "diagnosis_name": name}, query, {}, {2: "within-hosp"})
+
+
+@register(
+    "which organism grew in the [time_filter_exact1] {culture_name} microbiology test of patient {patient_id} in which one was found "
+    "[time_filter_global1]?",
+    "Name the organism of the [time_filter_exact1] positive {culture_name} culture of patient {patient_id} [time_filter_global1].",
+    department=("infection_control", "physician"),
+    importance="high",
+)
+def _organism(facts: Facts, rng: random.Random) -> Drawn | None:
+    rows, at = pick_row(rng, facts, CULTURES.raw)
+    if facts.organisms[int(rows.hadm_id[at]), int(rows.time[at])] is None:
+        return None
+    scope = choose_scope(rng, facts, int(rows.hadm_id[at]), int(rows.time[at]))
+    word, order = rng.choice([("first", "asc"), ("last", "desc")])
+    query = f"select microbiologyevents.org_name from microbiologyevents where {CULTURES.where(scope, rows.title(at))}"
+    query += f" and microbiologyevents.org_name is not null order by microbiologyevents.charttime {order} limit 1"
+    value = {"patient_id": int(rows.subject_id[at]), "culture_name": rows.title(at)}
+    slots = {"time_filter_exact1": word, "time_filter_global1": scope.phrase}
+    return Drawn(value, query, slots, {0: scope.tag, 3: f"exact-{word}"})
+
+
+@register(
+    "was any organism found in the microbiology tests of patient {patient_id} [time_filter_global1]?",
+    "Did any culture of patient {patient_id} grow an organism [time_filter_global1]?",
+    department=("infection_control",),
+    importance="high",
+)
+def _any_organism(facts: Facts, rng: random.Random) -> Drawn | None:
+    rows, at = pick_row(rng, facts, CULTURES.raw)
+    scope = choose_scope(rng, facts, int(rows.hadm_id[at]), int(rows.time[at]))
+    grew = facts.organisms[int(rows.hadm_id[at]), int(rows.time[at])] is not None
+    if not grew and rng.random() < 0.6:
+        return None
+    query = f"select count(*) > 0 from microbiologyevents where {CULTURES.where(scope)} and microbiologyevents.org_name is not null"
+    return Drawn({"patient_id": int(rows.subject_id[at])}, query, {"time_filter_global1": scope.phrase}, {0: scope.tag})
+
+
+@register(
+    "in how many patients was {organism_name} found [time_filter_global1]?",
+    "Count the patients with {organism_name} in a culture [time_filter_global1].",
+    department=("infection_control",),
+)
+def _patients_with_organism(facts: Facts, rng: random.Random) -> Drawn | None:
+    rows, at = pick_row(rng, facts, CULTURES.raw)
+    organism = facts.organisms[int(rows.hadm_id[at]), int(rows.time[at])]
+    if organism is None:
+        return None
+    window = choose_window(rng, int(rows.time[at]), days=False)
+    query = "select count( distinct microbiologyevents.subject_id ) from microbiologyevents where microbiologyevents.org_name = "
+    query += f"{literal(organism)}{window.sql('microbiologyevents.charttime')}"
+    return Drawn({"organism_name": organism}, query, {"time_filter_global1": window.phrase}, {0: window.tag})
