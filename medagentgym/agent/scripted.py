@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class ScriptedAgent(ConversationAgent):
     """Agent `scripted`: gives the replies of `agent.replies` one after another, and `submit` when they have run out.
 
-    The file is JSON: a list of replies for every episode, or an object from `idx` to such a list. A reply is the text that a model would have written,
-    or an object, which stands for its JSON.
+    The file is JSON: a list of replies for every episode, or an object from `idx` to such a list. A reply is the text that a model would have
+    written, or an object, which stands for its JSON.
     """
 
     name = "scripted"

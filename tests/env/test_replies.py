@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -433,3 +435,13 @@ def test_a_megabyte_of_junk_is_read_in_time_that_grows_with_its_length_only(junk
 
     quarter, whole = seconds(junk[: len(junk) // 4]), seconds(junk)
     assert whole < 12 * quarter + 1.0
+
+
+def test_reading_a_program_with_invalid_escapes_warns_nobody() -> None:
+    program = (
+        "from medagentgym.env.replies import parse_reply, as_reply\n"
+        "print(parse_reply(as_reply('validate_code', {'code': 'x = \"\\\\d\"'}), ('validate_code',)).params)"
+    )
+    done = subprocess.run([sys.executable, "-W", "always", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str({"code": 'x = "\\d"'})
+    assert "program_of_a_reply" not in done.stderr
