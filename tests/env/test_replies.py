@@ -13,6 +13,9 @@ import pytest
 
 from medagentgym.env.replies import ParsedReply, as_reply, parse_reply, without_thinking
 
+# Programs in replies have invalid escapes, of which compiling them warns.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::SyntaxWarning")
+
 EHR_ACTIONS = ("request_info", "validate_code", "debug", "submit")
 ALL_ACTIONS = (*EHR_ACTIONS[:3], "terminal", "submit")
 
