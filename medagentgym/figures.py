@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from medagentgym.experiment_labels import experiment_labels, shared_heading
 from medagentgym.scores import records
 
 JUDGE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
@@ -35,6 +36,8 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 _BAR_INCHES = 0.24
 _LABEL_CHARACTERS = 34
+_AXIS_END = 134
+"""Per cent at the right end of the axis: beyond 100 stand the figures."""
 
 
 def draw_success(summary: pd.DataFrame, folder: Path) -> None:
@@ -51,6 +54,7 @@ def draw_success(summary: pd.DataFrame, folder: Path) -> None:
 def _draw(summary: pd.DataFrame) -> Figure:
     judges = list(dict.fromkeys(summary["judge"]))
     groups = [records(group) for _, group in summary.groupby(["task", "tag", "mode"], sort=False)]
+    names = experiment_labels([group[0] for group in groups])
     bars = sum(len(group) for group in groups)
     figure = Figure(figsize=(7.0, 1.15 + _BAR_INCHES * (bars + 0.8 * len(groups))), layout="constrained")
     FigureCanvasAgg(figure)
@@ -58,23 +62,25 @@ def _draw(summary: pd.DataFrame) -> Figure:
     labels: list[tuple[float, str]] = []
     handles: dict[str, Any] = {}
     position = 0.0
-    for group in groups:
+    for group, name in zip(groups, names, strict=True):
         first = position
         for row in group:
             handles |= _draw_row(axes, position, row, JUDGE_COLOURS[judges.index(row["judge"]) % len(JUDGE_COLOURS)])
             position += 1
-        labels.append(((first + position - 1) / 2, _label(group[0])))
+        labels.append(((first + position - 1) / 2, _label(name, group[0])))
         position += 0.8
     axes.set_yticks([place for place, _ in labels], [text for _, text in labels])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(position - 1.1, -0.7)
-    axes.set_xlim(0, 128)
+    axes.set_xlim(0, _AXIS_END)
     axes.set_xticks(range(0, 101, 20))
     axes.spines["bottom"].set_bounds(0, 100)
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
-    axes.set_xlabel("success rate, % of scored episodes (line: 95 % interval)")
+    axes.set_xlabel("success rate, % of scored episodes (line: 95 % interval)", x=50 / _AXIS_END)
+    figure.suptitle(shared_heading([group[0] for group in groups]), fontsize=9)
     if handles:
-        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=len(handles), frameon=False)
+        order = sorted(handles, key=lambda name: not name.startswith("judge "))
+        figure.legend([handles[name] for name in order], order, loc="outside lower center", ncols=len(order), frameon=False)
     return figure
 
 
@@ -94,20 +100,17 @@ def _draw_row(axes: Any, position: float, row: dict[str, Any], colour: str) -> d
     axes.plot([low, high], [position, position], linestyle="none", marker="|", markersize=5, color="black")
     if row["floor"] is not None:
         floor = 100 * row["floor"]
+        axes.plot([floor, floor], [position - 0.43, position + 0.43], color="white", linewidth=2.8, solid_capstyle="butt")
         handles["best constant answer"] = axes.plot(
-            [floor, floor], [position - 0.43, position + 0.43], color="#D55E00", linewidth=1.6, linestyle=(0, (1.2, 0.8))
+            [floor, floor], [position - 0.43, position + 0.43], color="black", linewidth=1.4, linestyle=(0, (1.2, 0.8))
         )[0]
     text = f"{rate:.0f} %" if upper == rate else f"{rate:.0f} to {upper:.0f} %"
     axes.text(max(high, upper, 100) + 1.5, position, f"{text} ({row['successes']}/{row['scored']})", va="center")
     return handles
 
 
-def _label(row: dict[str, Any]) -> str:
-    """Task, and below it tag and mode; long names are broken, not cut."""
-    lines: Sequence[str] = [str(row["task"]), *_broken(f"{row['tag']}, {row['mode']}")]
+def _label(name: str, row: dict[str, Any]) -> str:
+    """The experiment's name, broken rather than cut, and what is missing of it."""
+    lines = textwrap.wrap(name, _LABEL_CHARACTERS)
     partial = [f"PARTIAL: {row['done']} of {row['asked']}"] if row["missing"] else []
     return "\n".join([*lines, *partial])
-
-
-def _broken(text: str) -> list[str]:
-    return [text[start : start + _LABEL_CHARACTERS] for start in range(0, len(text), _LABEL_CHARACTERS)]

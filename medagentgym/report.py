@@ -25,19 +25,19 @@ _TEMPLATE = """\
   :root { --ink: #1c2733; --soft: #5b6875; --line: #dde3e8; --paper: #ffffff; --accent: #0072B2; }
   * { box-sizing: border-box; }
   body { margin: 0; background: #f4f6f8; color: var(--ink); font: 15px/1.5 system-ui, "DejaVu Sans", Helvetica, Arial, sans-serif; }
-  main { max-width: 1120px; margin: 0 auto; padding: 28px 24px 60px; }
+  main { max-width: 1200px; margin: 0 auto; padding: 28px 16px 60px; }
   h1 { font-size: 26px; margin: 0 0 4px; }
   h2 { font-size: 18px; margin: 0 0 12px; }
   section { background: var(--paper); border: 1px solid var(--line); border-radius: 8px; padding: 20px; margin-top: 18px; }
   .remark { border-left: 4px solid #E69F00; padding: 6px 12px; margin: 10px 0 0; background: #fdf6e7; }
   .scroll { overflow-x: auto; }
-  table { border-collapse: collapse; width: 100%; font-size: 13px; font-variant-numeric: tabular-nums; }
-  th, td { text-align: left; padding: 6px 10px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+  table { border-collapse: collapse; width: 100%; font-size: 11.5px; font-variant-numeric: tabular-nums; }
+  th, td { text-align: left; padding: 6px 8px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
   th { color: var(--soft); font-weight: 600; border-bottom-width: 2px; vertical-align: bottom; }
-  td.wide { overflow-wrap: anywhere; }
+  td.wide { min-width: 7em; overflow-wrap: anywhere; }
   td.figure { white-space: nowrap; }
   tr:last-child td { border-bottom: 0; }
-  svg { width: 100%; height: auto; }
+  svg { display: block; width: 100%; max-width: 860px; height: auto; margin: 0 auto 16px; }
   dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 0; font-size: 13px; }
   dt { font-family: "DejaVu Sans Mono", Menlo, monospace; font-size: 12px; line-height: 1.65; }
   dd { margin: 0; color: var(--soft); }
@@ -47,6 +47,8 @@ _TEMPLATE = """\
 <body>
 <main>
 <h1>{{ title }}</h1>
+{% if heading %}<p class="soft">{{ heading }}</p>{% endif %}
+
 {% for remark in remarks %}<p class="remark">{{ remark }}</p>
 {% endfor %}
 <section>
@@ -78,7 +80,7 @@ _TABLE = """\
 <div class="scroll"><table>
 <thead><tr>{% for name in names %}<th>{{ name }}</th>{% endfor %}</tr></thead>
 <tbody>
-{% for row in rows %}<tr>{% for cell in row %}<td class="{{ 'figure' if cell|length < 24 else 'wide' }}">{{ cell }}</td>{% endfor %}</tr>
+{% for row in rows %}<tr>{% for cell in row %}<td class="{{ 'figure' if cell|length < 18 else 'wide' }}">{{ cell }}</td>{% endfor %}</tr>
 {% endfor %}</tbody>
 </table></div>"""
 
@@ -88,9 +90,11 @@ def render_report(
     success: pd.DataFrame,
     episodes: pd.DataFrame,
     disagreements: Sequence[Mapping[str, Any]],
-    columns: Mapping[str, str],
     figure: Path,
+    *,
+    heading: str,
     remarks: Sequence[str],
+    columns: Mapping[str, str],
 ) -> str:
     """The HTML text. `success` and `episodes` are tables of text, `figure` an SVG file, `columns` explains the columns of `summary.csv`."""
     environment = Environment(autoescape=True, trim_blocks=True)
@@ -102,6 +106,7 @@ def render_report(
 
     return environment.from_string(_TEMPLATE).render(
         title=title,
+        heading=heading,
         remarks=remarks,
         success=success,
         episodes=episodes,

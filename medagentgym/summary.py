@@ -25,6 +25,7 @@ from tabulate import tabulate
 
 from medagentgym.config import Config
 from medagentgym.errors import UserError
+from medagentgym.experiment_labels import experiment_labels, shared_heading
 from medagentgym.figures import draw_success
 from medagentgym.record import write_text
 from medagentgym.report import render_report
@@ -105,7 +106,16 @@ def summarize(configs: Sequence[Config], score_files: Sequence[Path], asked: Map
     title = f"{'PARTIAL: ' if partial else ''}{out.name}"
     success, episodes_table = success_table(summary), episode_table(summary)
     write_text(out / "summary.md", _markdown(title, summary, success, episodes_table))
-    report = render_report(title, success, episodes_table, disagreements, SUMMARY_COLUMNS, out / "success.svg", remarks(summary))
+    report = render_report(
+        title,
+        success,
+        episodes_table,
+        disagreements,
+        out / "success.svg",
+        heading=shared_heading(rows),
+        remarks=remarks(summary),
+        columns=SUMMARY_COLUMNS,
+    )
     write_text(out / "report.html", report)
     return summary
 
@@ -267,13 +277,13 @@ def _timings(score_files: Sequence[Path]) -> pd.DataFrame:
 def success_table(summary: pd.DataFrame) -> pd.DataFrame:
     """How well: one row an experiment and judge, as text."""
     rows = []
-    for row in records(summary):
-        cells = {"experiment": experiment_label(row), "protocol": _protocol_label(row), "judge": row["judge"]}
+    for row, label in zip(records(summary), experiment_labels(records(summary)), strict=True):
+        cells = {"experiment": label, "protocol": _protocol_label(row), "judge": row["judge"]}
         cells |= {name: str(row[name]) for name in ("asked", "done", "missing")}
         cells["success"] = share(row["successes"], row["scored"], row["success_rate"])
-        cells["95 % interval"] = NOT_KNOWN if row["ci_low"] is None else f"{percent(row['ci_low'])} to {percent(row['ci_high'])}"
+        cells["95 % interval"] = NOT_KNOWN if row["ci_low"] is None else percent_range(row["ci_low"], row["ci_high"])
         if summary["censored"].any():
-            cells["bounds"] = f"{percent(row['rate_lower'])} to {percent(row['rate_upper'])}" if row["censored"] else NOT_KNOWN
+            cells["bounds"] = percent_range(row["rate_lower"], row["rate_upper"]) if row["censored"] else NOT_KNOWN
         if summary["unscorable"].any():
             cells["unscorable"] = str(row["unscorable"])
         cells["first attempt"] = share(row["first_successes"], row["first_scored"], row["first_rate"])
@@ -291,8 +301,9 @@ def success_table(summary: pd.DataFrame) -> pd.DataFrame:
 def episode_table(summary: pd.DataFrame) -> pd.DataFrame:
     """With how much effort: one row an experiment, as text."""
     rows = []
-    for row in records(summary.drop_duplicates(["task", "tag", "mode"])):
-        cells = {"experiment": experiment_label(row)}
+    experiments = records(summary.drop_duplicates(["task", "tag", "mode"]))
+    for row, label in zip(experiments, experiment_labels(experiments), strict=True):
+        cells = {"experiment": label}
         cells |= {"steps": _decimal(row["mean_steps"]), "attempts": _decimal(row["mean_attempts"]), "calls": _whole(row["calls"])}
         cells["tokens in / out"] = (
             NOT_KNOWN if row["prompt_tokens"] is None else f"{_whole(row['prompt_tokens'])} / {_whole(row['completion_tokens'])}"
@@ -344,6 +355,11 @@ def percent(rate: float) -> str:
     return f"{100 * rate:.1f} %"
 
 
+def percent_range(low: float, high: float) -> str:
+    """A range of shares, for example `28.2 to 46.8 %`."""
+    return f"{100 * low:.1f} to {percent(high)}"
+
+
 def _protocol_label(row: Mapping[str, Any]) -> str:
     return f"{row['protocol']} ({row['stop_judge']})" if row["stop_judge"] else str(row["protocol"])
 
@@ -357,10 +373,18 @@ def _whole(value: int | None) -> str:
 
 
 def _markdown(title: str, summary: pd.DataFrame, success: pd.DataFrame, episodes: pd.DataFrame) -> str:
-    parts = [f"# {title}", *remarks(summary), "## Success", _as_markdown(success), "## Episodes", _as_markdown(episodes)]
+    parts = [
+        f"# {title}",
+        shared_heading(records(summary)),
+        *remarks(summary),
+        "## Success",
+        _as_markdown(success),
+        "## Episodes",
+        _as_markdown(episodes),
+    ]
     meanings = "\n".join(f"- `{name}`: {meaning}" for name, meaning in SUMMARY_COLUMNS.items())
     parts += ["![Success rates](success.png)", "## What the figures of summary.csv mean", meanings]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _as_markdown(table: pd.DataFrame) -> str:
@@ -402,11 +426,11 @@ def print_summary(folder: Path) -> None:
         raise UserError(f"{path}: there is no summary; run the workflow first")
     summary = pd.read_csv(path, dtype=object, keep_default_na=False)
     rows = []
-    for row in records(summary):
+    for row, label in zip(records(summary), experiment_labels(records(summary)), strict=True):
         success = f"{row['successes']}/{row['scored']} = {_percent_of(row['success_rate'])}"
-        interval = f"{_percent_of(row['ci_low'])} to {_percent_of(row['ci_high'])}" if row["ci_low"] else NOT_KNOWN
+        interval = percent_range(float(row["ci_low"]), float(row["ci_high"])) if row["ci_low"] else NOT_KNOWN
         done = row["done"] if row["missing"] == "0" else f"{row['done']}/{row['asked']}"
-        rows.append([experiment_label(row), row["judge"], done, success, interval, _percent_of(row["first_rate"]), _percent_of(row["floor"])])
+        rows.append([label, row["judge"], done, success, interval, _percent_of(row["first_rate"]), _percent_of(row["floor"])])
     headers = ["experiment", "judge", "done", "success", "95 % interval", "first try", "floor"]
     table = _printed(headers, rows)
     excess = max(len(line) for line in table.splitlines()) - PRINTED_WIDTH
@@ -415,7 +439,7 @@ def print_summary(folder: Path) -> None:
         table = _printed(headers, [[_shortened(row[0], width), *row[1:]] for row in rows])
     if (summary["missing"] != "0").any():
         print("PARTIAL: episodes are missing")
-    print(table)
+    print(*[part for part in (shared_heading(records(summary)), table) if part], sep="\n\n")
     print()
     for what, file in (("table", "summary.md"), ("figure", "success.png"), ("report", "report.html")):
         print(f"{what:7} {folder / file}")

@@ -3,8 +3,6 @@
 Snakemake's rule `score` runs the same.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

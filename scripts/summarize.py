@@ -3,8 +3,6 @@
 Snakemake's rule `summary` runs the same. Either appends a line an experiment to `work_dir/running_records.jsonl`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Mapping, Sequence

@@ -38,7 +38,7 @@ def test_an_episode_has_one_row_a_judge_with_everything_that_the_tables_need(fol
         "judge": "strict",
         "correct": True,
         "score": 1.0,
-        "reason": "the gold's 1 distinct row",
+        "reason": "the gold's row",
         "first_attempt_correct": False,
         "attempts": 2,
         "stop_reason": "submitted",

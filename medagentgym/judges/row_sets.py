@@ -230,10 +230,14 @@ def _compare(gold: Sequence[Row], answer: Sequence[Row], thing: str, *, boolean:
         key not in answer_by_key and not any(_equal_rows(row, other) for other in answer_index.near(row)) for key, row in gold_by_key.items()
     )
     surplus = sum(key not in gold_by_key and not any(_equal_rows(other, row) for other in gold_index.near(row)) for key, row in answer_by_key.items())
-    expected, given = _count(len(gold_by_key), f"distinct {thing}"), _count(len(answer_by_key), f"distinct {thing}")
-    if missing or surplus:
-        return _wrong(f"{given}, {surplus} of them not in the gold; {missing} of the gold's {expected} missing")
-    return _right(f"the gold's {expected}")
+    expected, given = len(gold_by_key), len(answer_by_key)
+    if not missing and not surplus:
+        return _right(f"the gold's {thing}" if expected == 1 else f"the gold's {expected} distinct {thing}s and no other")
+    if expected == given == 1:
+        return _wrong(f"another {thing} than the gold's")
+    faults = [f"{surplus} of its {given} distinct {thing}s not in the gold"] if surplus else []
+    faults += [f"{missing} of the gold's {expected} distinct {thing}s missing"] if missing else []
+    return _wrong("; ".join(faults))
 
 
 class _RowIndex:

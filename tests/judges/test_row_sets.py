@@ -192,7 +192,7 @@ def test_a_gold_that_could_not_be_computed_is_answered_by_nobody() -> None:
 
 def test_reasons_tell_how_much_is_wrong_and_not_what_the_gold_is() -> None:
     verdict = judged(gold(["secret"], ["iv"]), ["iv", "po", "im"])
-    assert verdict.reason == "3 distinct rows, 2 of them not in the gold; 1 of the gold's 2 distinct rows missing"
+    assert verdict.reason == "2 of its 3 distinct rows not in the gold; 1 of the gold's 2 distinct rows missing"
 
 
 def test_thousands_of_rounded_rows_are_compared_in_passing() -> None:
