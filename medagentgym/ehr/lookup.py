@@ -37,6 +37,8 @@ _FEWEST_TRIGRAMS = 3
 _CANDIDATES = 300
 _LONGEST_VALUE = 300
 _LONGEST_TERM = 200
+_UNSEARCHABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+"""Control characters and halves of characters, which no value holds and SQLite does not take."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,7 @@ class Lookup:
     # --- terms ----------------------------------------------------------------------------------------------------------------------------------
 
     def _term(self, tables: list[IndexedTable], keyterm: str) -> str:
-        term = " ".join(keyterm.lower().split())[:_LONGEST_TERM]
+        term = " ".join(_UNSEARCHABLE.sub(" ", keyterm.lower()).split())[:_LONGEST_TERM]
         hits = self._hits(tables, term)
         where = f"{tables[0].name}.csv" if len(tables) == 1 else f"{len(tables)} files"
         found = [hit for hit in hits if hit.score >= _SIMILAR]
