@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -243,14 +244,14 @@ class Plan:
         return experiment.files.index(file)
 
     def failures(self, since: float) -> list[str]:
-        """Why shards failed: the last line of each log that was written after `since` (seconds since the epoch) and tells of a failure."""
-        reasons = []
+        """Why shards failed, each reason once: the last lines of the logs that were written after `since` (seconds since the epoch)."""
+        counts: Counter[str] = Counter()
         for experiment in self.experiments:
             for log in sorted(Path(experiment.log_folder).glob("*.log")):
                 lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.stat().st_mtime >= since else []
                 if lines and lines[-1].startswith(("failed: ", "stopped: ")):
-                    reasons.append(f"{experiment.name}: {lines[-1]}")
-        return reasons
+                    counts[f"{experiment.name}: {lines[-1]}"] += 1
+        return [reason if count == 1 else f"{reason} ({count} batches)" for reason, count in counts.items()]
 
 
 def make_plan(config: Config, *, partial: bool = False, single: bool = False) -> Plan:

@@ -1,6 +1,7 @@
 import sys
 import time
 
+from snakemake.logging import logger
 from snakemake_interface_executor_plugins.settings import ExecMode
 
 from medagentgym.plan import plan_workflow
@@ -12,6 +13,9 @@ PLAN = plan_workflow(
     command_line=sys.argv[1:],
 )
 STARTED = time.time()
+
+# Said of every missing episode of a shard that failed, although nothing is lost; `onerror` says what there is to know.
+logger.addFilter(lambda record: not str(record.msg).startswith("Cannot restore"))
 
 
 wildcard_constraints:
@@ -28,6 +32,5 @@ onstart:
 
 
 onerror:
-    for reason in PLAN.failures(since=STARTED):
-        print(reason, file=sys.stderr)
+    print("\n".join(PLAN.failures(since=STARTED)), file=sys.stderr)
     print("Finished episodes are kept: the same command runs only what is missing.", file=sys.stderr)
