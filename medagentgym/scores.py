@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -24,12 +23,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from medagentgym.agent.registry import get_agent_class
 from medagentgym.config import Config
 from medagentgym.errors import UserError, one_line
 from medagentgym.judges.base import Evidence, Judge, Verdict
 from medagentgym.judges.references import SummarisesReferences
+from medagentgym.plan import data_folder
 from medagentgym.record import read_record, write_text
 from medagentgym.tasks.base import Instance
+from medagentgym.tasks.registry import get_task_class
 
 SCORE_SCHEMA = pa.schema(
     [
@@ -129,9 +131,6 @@ def score_experiment(config: Config, files: Sequence[Path], out: Path) -> None:
 
     The task is opened in `work_dir/data/<task>`. Raises `UserError`; then nothing is written.
     """
-    from medagentgym.plan import data_folder
-    from medagentgym.tasks.registry import get_task_class
-
     task = get_task_class(config.task)(data_folder(config), config)
     scores = score_episodes(files, task, config.scoring.judges, sees_reference=_agent_sees_reference(config.agent.name))
     write_scores(scores, out)
@@ -294,9 +293,10 @@ def _unscorable(reason: str) -> dict[str, Any]:
 
 def _agent_sees_reference(name: str) -> bool:
     """Whether the agent of that name is given the reference; an agent that is not installed any more is taken for a competitor."""
-    for entry in entry_points(group="medagentgym.agents", name=name):
-        return bool(getattr(entry.load(), "sees_reference", False))
-    return False
+    try:
+        return get_agent_class(name).sees_reference
+    except UserError:
+        return False
 
 
 def _plain(value: Any) -> Any:

@@ -60,7 +60,7 @@ SUMMARY_COLUMNS = {
     "first_scored": "Episodes whose first attempt this judge could judge: the denominator of the next rate.",
     "first_successes": "Episodes that were correct at their first attempt.",
     "first_rate": "Success at the first attempt.",
-    "usable": "Scored episodes whose gold is neither empty nor failed. On a small database many golds are empty.",
+    "usable": "Scored episodes whose gold is neither empty, nor zero, nor failed. On a small database many golds are empty.",
     "usable_successes": "Successes among them.",
     "usable_rate": "Success rate on usable golds.",
     "floor": "What the best constant answer scores under the strict judge on the same instances: the share of the commonest gold, empty included.",
@@ -157,7 +157,7 @@ def _protocol(config: Config, judged: list[dict[str, Any]]) -> dict[str, Any]:
 def _success(judged: list[dict[str, Any]], rollouts: int) -> dict[str, Any]:
     scored = [episode for episode in judged if episode["correct"] is not None]
     first = [episode["first_attempt_correct"] for episode in judged if episode["first_attempt_correct"] is not None]
-    usable = [episode["correct"] for episode in scored if episode["gold_status"] == "value"]
+    usable = [episode["correct"] for episode in scored if episode["gold_status"] == "usable"]
     successes = sum(episode["correct"] for episode in scored)
     censored = sum(episode["censored"] for episode in scored)
     by_instance: dict[int, list[bool]] = {}

@@ -13,11 +13,11 @@ from medagentgym.record import RECORD_SCHEMA, write_json
 from medagentgym.tasks.base import Instance
 
 GOLDS: list[dict[str, Any]] = [
-    {"gold": {"columns": ["n"], "rows": [[1]], "boolean": False, "status": "ok"}, "published": ["1"]},
-    {"gold": {"columns": ["route"], "rows": [["iv"], ["po"]], "boolean": False, "status": "ok"}, "published": ["iv", "po"]},
-    {"gold": {"columns": ["n"], "rows": [[1]], "boolean": True, "status": "ok"}, "published": ["1"]},
-    {"gold": {"columns": ["drug"], "rows": [], "boolean": False, "status": "ok"}, "published": []},
-    {"gold": {"columns": None, "rows": [], "boolean": False, "status": "error", "error": "no such table"}, "published": []},
+    {"gold": {"columns": ["n"], "rows": [[1]], "boolean": False, "status": "usable"}, "published": ["1"]},
+    {"gold": {"columns": ["route"], "rows": [["iv"], ["po"]], "boolean": False, "status": "usable"}, "published": ["iv", "po"]},
+    {"gold": {"columns": ["n"], "rows": [[1]], "boolean": True, "status": "usable"}, "published": ["1"]},
+    {"gold": {"columns": ["drug"], "rows": [], "boolean": False, "status": "usable"}, "published": []},
+    {"gold": {"columns": None, "rows": [], "boolean": False, "status": "error", "reason": "no such table"}, "published": []},
 ]
 
 

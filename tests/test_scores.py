@@ -59,7 +59,7 @@ def test_an_episode_has_one_row_a_judge_with_everything_that_the_tables_need(fol
         "sandbox_backend": "bubblewrap",
         "sandbox_level": "namespaces",
         "sees_reference": False,
-        "gold_status": "value",
+        "gold_status": "usable",
         "gold_key": strict["gold_key"],
     }
     assert (published["judge"], published["correct"], published["first_attempt_correct"]) == ("published", True, True)
@@ -157,7 +157,7 @@ def test_evidence_that_was_cut_off_keeps_the_verdict_of_its_time(folder: Path) -
 def test_the_gold_of_each_instance_is_described(folder: Path) -> None:
     files = [write_episode(folder, idx, attempt(1)) for idx in range(5)]
     rows = scored(*files, judges=["published"])
-    assert [row["gold_status"] for row in rows] == ["value", "value", "value", "empty", "error"]
+    assert [row["gold_status"] for row in rows] == ["usable", "usable", "usable", "empty", "error"]
     keys = [row["gold_key"] for row in rows]
     assert keys[0] == keys[2]
     assert len(set(keys)) == 4

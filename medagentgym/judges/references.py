@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
-ReferenceStatus = Literal["value", "empty", "error"]
+ReferenceStatus = Literal["usable", "zero", "empty", "error"]
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class ReferenceSummary:
     """A reference in two words."""
 
     status: ReferenceStatus
-    """`value`: there is something to find; `empty`: the right answer is "nothing"; `error`: the reference could not be computed."""
+    """`usable`: there is something to find; `zero`: nothing but zeros; `empty`: the right answer is "nothing"; `error`: could not be computed."""
     key: str
     """The same for references that one and the same answer satisfies. The share of the commonest key is what the best constant answer scores."""
 

@@ -1,6 +1,6 @@
 """The strict judge of questions that a database query answers: the answer must be the gold's set of rows.
 
-`reference["gold"]` is `{"columns": [...] | null, "rows": [[...]], "boolean": bool, "status": ...}`. How an answer is read:
+`reference["gold"]` is `{"columns": [...] | null, "rows": [[...]], "boolean": bool, "status": ..., "reason": ...}`. How an answer is read:
 
 - The order of rows and repeated rows do not count. Every row of the gold must be in the answer and every row of the answer in the gold: no more, no
   less. Cells are compared by `medagentgym.judges.values`.
@@ -68,8 +68,9 @@ class RowSetJudge:
         if gold.empty:
             return ReferenceSummary("empty", "empty")
         rows = gold.cells() if gold.columns is None else gold.rows
+        zero = all(cell.kind == "missing" or (cell.kind == "number" and cell.content == 0) for row in rows for cell in row)
         text = "\n".join(sorted({repr([cell.key for cell in row]) for row in rows}))
-        return ReferenceSummary("value", hashlib.sha256(text.encode()).hexdigest()[:16])
+        return ReferenceSummary("zero" if zero else "usable", hashlib.sha256(text.encode()).hexdigest()[:16])
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Gold:
             columns=None if columns is None else tuple(str(name) for name in columns),
             rows=tuple(tuple(read_value(cell) for cell in (row if isinstance(row, (list, tuple)) else [row])) for row in gold.get("rows") or []),
             boolean=bool(gold.get("boolean", False)),
-            error=" ".join(str(gold.get("error") or "").split()) if failed else None,
+            error=" ".join(str(gold.get("reason") or "").split()) if failed else None,
         )
 
     @property

@@ -63,7 +63,7 @@ def test_code_that_failed_is_no_attempt(exit_status: int | None) -> None:
 
 
 def test_the_known_faults_are_where_the_strict_judge_disagrees() -> None:
-    reference = {"gold": {"columns": ["n"], "rows": [[1]], "boolean": False, "status": "ok"}, "published": ["1"]}
+    reference = {"gold": {"columns": ["n"], "rows": [[1]], "boolean": False, "status": "usable"}, "published": ["1"]}
     everything = Evidence(True, list(range(20)), str(list(range(20))), "", 0)
     substring = Evidence(True, 10, "10\n", "", 0)
     for cheat in (everything, substring):
@@ -72,7 +72,7 @@ def test_the_known_faults_are_where_the_strict_judge_disagrees() -> None:
 
 
 def test_only_the_first_item_of_a_list_counts_in_the_published_system() -> None:
-    reference = {"gold": {"columns": ["route"], "rows": [["iv"], ["po"]], "boolean": False, "status": "ok"}, "published": ["iv", "po"]}
+    reference = {"gold": {"columns": ["route"], "rows": [["iv"], ["po"]], "boolean": False, "status": "usable"}, "published": ["iv", "po"]}
     half = Evidence(True, ["iv"], "['iv']\n", "", 0)
     assert PublishedEhrJudge().judge(reference, half).correct
     assert not RowSetJudge().judge(reference, half).correct

@@ -17,7 +17,7 @@ JUDGE = RowSetJudge()
 
 def gold(*rows: list[Any], columns: list[str] | None = None, boolean: bool = False, flat: bool = False) -> dict[str, Any]:
     names = columns or [f"column {position}" for position in range(len(rows[0]) if rows else 1)]
-    return {"gold": {"columns": None if flat else names, "rows": list(rows), "boolean": boolean, "status": "ok"}, "published": []}
+    return {"gold": {"columns": None if flat else names, "rows": list(rows), "boolean": boolean, "status": "usable"}, "published": []}
 
 
 def evidence(answer: Any, stdout: str = "") -> Evidence:
@@ -183,7 +183,7 @@ def test_printing_everything_does_not_help_a_wrong_answer() -> None:
 
 
 def test_a_gold_that_could_not_be_computed_is_answered_by_nobody() -> None:
-    reference = {"gold": {"columns": None, "rows": [], "boolean": False, "status": "error", "error": "no such\ntable: x"}, "published": []}
+    reference = {"gold": {"columns": None, "rows": [], "boolean": False, "status": "error", "reason": "no such\ntable: x"}, "published": []}
     for answer in (None, [], 0):
         verdict = judged(reference, answer)
         assert not verdict.correct
@@ -208,7 +208,8 @@ def test_the_summary_of_a_reference_says_which_answers_it_shares() -> None:
     def key(reference: dict[str, Any]) -> str:
         return JUDGE.summarise(reference).key
 
-    assert [JUDGE.summarise(reference).status for reference in (gold([1]), gold(), gold([None]))] == ["value", "empty", "empty"]
+    golds = (gold([1]), gold([0, "iv"]), gold(), gold([None]), gold([0]), gold([0], boolean=True), gold([None, 0.0]), gold(["0"], flat=True))
+    assert [JUDGE.summarise(reference).status for reference in golds] == ["usable"] * 2 + ["empty"] * 2 + ["zero"] * 4
     assert JUDGE.summarise({"gold": {"rows": [], "columns": [], "status": "error"}}).status == "error"
     assert key(gold([1])) == key(gold([1], boolean=True)) == key(gold(["1.0"], flat=True)) == key(gold([1], [1]))
     assert key(gold(["iv"], ["po"])) == key(gold(["PO"], ["iv"]))
