@@ -47,7 +47,10 @@ ACTION_FORMS: dict[str, ActionForm] = {
             "look something up in the tables without running code",
             (
                 Parameter(
-                    "data_path", "the table to look in, by file name or path", required=False, other_names=("table", "path", "file", "table_name")
+                    "data_path",
+                    "the table to look in, by file name; several are separated by commas, without it all are looked at",
+                    required=False,
+                    other_names=("table", "path", "file", "table_name"),
                 ),
                 Parameter(
                     "info_type",

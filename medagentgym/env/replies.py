@@ -5,7 +5,8 @@ What is taken:
 - One JSON object `{"action": ..., "params": {...}}`, with or without a fence, with text around it, in the dialects of `medagentgym.env.lenient_json`;
   parameters beside `action` instead of below `params`; the usual other names of the keys (`name` and `arguments` of tool calls, for example).
 - Native tool calls. They go before the text.
-- Thinking (`<think>...</think>`) is left out, an action in it is a draft. Where thinking does not end, the last action in it counts.
+- Thinking (`<think>...</think>`, and the marks of other models) is left out, an action in it is a draft. Where thinking does not end, the last action
+  in it counts.
 - Of several actions the first counts. An action that was meant but cannot be read is an error, even where a readable one follows.
 - A reply with no action but exactly one closed fence labelled as Python that holds a program is taken as `validate_code` of that program, where
   that is permitted.
@@ -31,7 +32,11 @@ from medagentgym.env.lenient_json import Found, find_objects, unescape
 
 ReplyKind = Literal["action", "prose", "broken"]
 
-_THINK_TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_THINK_TAG = re.compile(
+    r"(?P<close></(?:seed:)?(?i:think|thinking|thought|reasoning)>|\[/THINK\]|\u25c1/think\u25b7|<\|channel\|>final<\|message\|>)"
+    r"|<(?:seed:)?(?i:think|thinking|thought|reasoning)>|\[THINK\]|\u25c1think\u25b7|<\|channel\|>analysis<\|message\|>"
+)
+_PART_OF_ACTION = re.compile(r"[\"'](?:action|params|arguments|code|cmd|info_type|error_msg)[\"']\s*:", re.IGNORECASE)
 _MEANT_ACTION = re.compile(r"\{\s*[\"'\u201c\u201d\u2018\u2019]?action[\"'\u201c\u201d\u2018\u2019]?\s*[:=]", re.IGNORECASE)
 _FENCE_LINE = re.compile(r"[ \t]*```[ \t]*([\w+-]*)[ \t]*$")
 _FENCED_PROGRAM = re.compile(r"\A\s*```[ \t]*(?:\w+)?[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
@@ -95,7 +100,7 @@ def without_thinking(text: str) -> str:
     """A reply without its thinking, for replies that hold no action but an explanation."""
     position, rest = 0, ""
     for tag in _THINK_TAG.finditer(text):
-        if tag[1]:
+        if tag["close"]:
             rest, position = "", tag.end()
         else:
             rest += text[position : tag.start()]
@@ -162,7 +167,7 @@ def _outside_thinking(text: str, candidates: list[_Candidate], remarks: list[str
     for tag in _THINK_TAG.finditer(text):
         if any(start <= tag.start() < end for start, end in spans):
             continue
-        if tag[1]:
+        if tag["close"]:
             closed_at, opened_at = tag.end(), None
         elif opened_at is None:
             opened_at = tag.start()
@@ -342,7 +347,7 @@ def _value_of(parameter: Parameter, params: Mapping[str, Any]) -> Any:
 
 def _text_of(action: str, parameter: Parameter, value: Any, remarks: list[str]) -> str:
     if isinstance(value, list) and value and all(isinstance(line, str) for line in value):
-        value = "\n".join(line.removesuffix("\n") for line in value)
+        value = "\n".join(line.removesuffix("\n") for line in value) if parameter.is_code else ", ".join(value)
     elif isinstance(value, (int, float)) and not isinstance(value, bool) and not parameter.is_code:
         value = str(value)
     if not isinstance(value, str):
@@ -410,7 +415,7 @@ def _without_action(text: str, found: _Outside, permitted: Sequence[str], remark
     if programs:
         return _broken(f"Your reply holds code but no action, so nothing was run. {_form_hint(permitted)}")
     rest = found.text.strip()
-    if rest.startswith(("{", "[{", "```")) and "{" in rest[:200]:
+    if _PART_OF_ACTION.search(rest) or (rest.startswith(("{", "[{", "```")) and "{" in rest[:200]):
         return _broken(f'The object in your reply has no readable "action". {_form_hint(permitted)}')
     return _error("prose", f"Your reply holds no action. {_form_hint(permitted)}")
 

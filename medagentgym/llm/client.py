@@ -156,12 +156,12 @@ class ChatModel:
             "seed": seed if config.send_seed else None,
             "logprobs": True if config.log_probs else None,
             "n": n_samples if n_samples > 1 else None,
-            "extra_body": config.extra_body or None,
         }
         return {
             "model": deployment or config.model_name,
             "messages": [as_sent(message) for message in messages],
             **{name: value for name, value in optional.items() if value is not None},
+            **config.extra_body,
         }
 
     def _connection(self) -> openai.OpenAI:
@@ -176,9 +176,9 @@ class ChatModel:
         import openai
 
         try:
-            response = client.chat.completions.with_raw_response.create(**request)
-            text = response.text
-            return json.loads(text() if callable(text) else text)
+            # The SDK's typed method walks over all messages at every call, which costs more than all the rest of the call.
+            body: object = client.post("/chat/completions", cast_to=object, body=dict(request))
+            return json.loads(body) if isinstance(body, str) else body
         except openai.APITimeoutError as error:
             raise _FailedTry(f"no answer within {self.config.timeout_seconds:g} s (timeout_seconds)") from error
         except openai.APIConnectionError as error:
@@ -195,7 +195,7 @@ class ChatModel:
         if not isinstance(body, dict):
             raise _FailedTry("the answer is no chat completion")
         used = _usage_of(body.get("usage"))
-        used.cost = self._cost(used)
+        used.cost = self._cost(used) if isinstance(body.get("usage"), dict) else None
         spent.add(used)
         choices = body.get("choices")
         if not isinstance(choices, list) or not choices:

@@ -64,6 +64,16 @@ READABLE: dict[str, tuple[str, str, dict[str, Any]]] = {
         "validate_code",
         code("print(3)"),
     ),
+    "thinking in the marks of other models": (
+        '[THINK]{"action": "submit"}[/THINK]{"action": "validate_code", "params": {"code": "print(4)"}}',
+        "validate_code",
+        code("print(4)"),
+    ),
+    "channels": (
+        '<|channel|>analysis<|message|>{"action": "submit"}?<|end|><|start|>assistant<|channel|>final<|message|>{"validate_code": {"code": "print(5)"}}',
+        "validate_code",
+        code("print(5)"),
+    ),
     "action before thinking that never ends": ('{"action": "submit"}\n<think>was that {"action": "debug"} right?', "submit", {}),
     "a program that prints thinking tags": (
         '{"action": "validate_code", "params": {"code": "print(\'<think>\')\\nprint(\'</think>\')"}}',
@@ -181,6 +191,11 @@ READABLE: dict[str, tuple[str, str, dict[str, Any]]] = {
         "request_info",
         {"data_path": "CHARTEVENTS.csv", "info_type": "term", "keyterm": "211"},
     ),
+    "several tables": (
+        '{"action": "request_info", "params": {"data_path": ["A.csv", "B.csv"], "info_type": "column_names"}}',
+        "request_info",
+        {"data_path": "A.csv, B.csv", "info_type": "column_names"},
+    ),
     "kind of information in other words": (
         '{"action": "request_info", "params": {"table": "D_ITEMS", "info_type": "Column Values", "column": "LABEL"}}',
         "request_info",
@@ -228,6 +243,7 @@ BROKEN: dict[str, tuple[str, str]] = {
     "action a number": ('{"action": 3}', "must be the name of an action"),
     "object without an action": ('{"answer": 5}', 'has no readable "action"'),
     "fenced object without an action": ('```json\n{"result": [1, 2]}\n```', 'has no readable "action"'),
+    "parameters without an action": ('Action: validate_code\nAction Input: {"code": "x = 1"}', 'has no readable "action"'),
     "several programs": ("```python\nx = 1\n```\nor\n```python\ny = 2\n```", "nothing was run"),
 }
 
@@ -432,9 +448,9 @@ def test_replies_cut_anywhere_never_yield_another_program() -> None:
 )
 def test_a_megabyte_of_junk_is_read_in_time_that_grows_with_its_length_only(junk: str) -> None:
     def seconds(text: str) -> float:
-        started = time.perf_counter()
+        started = time.thread_time()
         parse_reply(text, EHR_ACTIONS)
-        return time.perf_counter() - started
+        return time.thread_time() - started
 
     quarter, whole = seconds(junk[: len(junk) // 4]), seconds(junk)
     assert whole < 12 * quarter + 1.0

@@ -139,6 +139,14 @@ def test_tool_calls_are_given_as_received() -> None:
     assert completion.finish_reason == "tool_calls"
 
 
+def test_json_that_is_sent_as_text_is_read_all_the_same() -> None:
+    body = json.dumps({"choices": [{"message": {"role": "assistant", "content": [{"type": "text", "text": "Hi."}]}}]})
+    with ModelServer([Behaviour(body=body, headers={"Content-Type": "text/plain"})]) as server:
+        completion = model(server, price=ModelPrice(prompt=1.0)).complete(CONVERSATION)[0]
+    assert (completion.message["content"], completion.finish_reason) == ("Hi.", None)
+    assert (completion.usage.prompt_tokens, completion.usage.cost) == (0, None)
+
+
 def test_a_reply_that_was_cut_is_no_failure() -> None:
     with ModelServer([Behaviour(text=None, finish_reason="length")]) as server:
         completion = model(server).complete(CONVERSATION)[0]
