@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 _MAX_DEPTH = 60
+_MAX_VALUES = 20_000
+"""Values in an object, those inside it included; an action has a handful."""
 _CANDIDATE = re.compile(r"\{(?=\s*(?:[\"'`\u201c-\u201e\u2018\u2019]|[A-Za-z_]\w*\s*:|//|/\*|\#|\}))")
 _SPACE = re.compile(r"(?:[\s\ufeff\u200b]+|//[^\n]*|\#[^\n]*)*")
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
@@ -98,6 +100,7 @@ class _Reader:
         self.text = text
         self.position = start
         self.close = close
+        self.values = 0
 
     def object(self, depth: int) -> dict[str, Any]:
         opened = self.position
@@ -146,8 +149,9 @@ class _Reader:
         return match[0]
 
     def _value(self, depth: int) -> Any:
-        if depth > _MAX_DEPTH:
-            raise UnreadableError("the object is nested too deeply", self.position)
+        self.values += 1
+        if depth > _MAX_DEPTH or self.values > _MAX_VALUES:
+            raise UnreadableError("the object is nested too deeply or too long", self.position)
         character = self._peek()
         if character == "{":
             return self.object(depth)

@@ -70,7 +70,8 @@ READABLE: dict[str, tuple[str, str, dict[str, Any]]] = {
         code("print(4)"),
     ),
     "channels": (
-        '<|channel|>analysis<|message|>{"action": "submit"}?<|end|><|start|>assistant<|channel|>final<|message|>{"validate_code": {"code": "print(5)"}}',
+        '<|channel|>analysis<|message|>{"action": "submit"}?<|end|>'
+        '<|start|>assistant<|channel|>final<|message|>{"action": "validate_code", "params": {"code": "print(5)"}}',
         "validate_code",
         code("print(5)"),
     ),
