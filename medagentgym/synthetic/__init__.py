@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medagentgym.errors import UserError
-from medagentgym.synthetic.questions.positions import Mode, impossible_indices
+from medagentgym.synthetic.positions import Mode, impossible_indices
 
 if TYPE_CHECKING:
     from medagentgym.config import SyntheticConfig
@@ -37,8 +37,8 @@ _MODES: tuple[Mode, ...] = ("train", "test")
 def generate(config: SyntheticConfig, folder: Path) -> None:
     """Write `folder/raw/<TABLE>.csv.gz` and `folder/questions/{train,test}.json`.
 
-    After a failure nothing of it is left in `folder`. Raises `UserError` where `folder` holds made-up data already, or where the patients give too few
-    different questions.
+    After a failure nothing of it is left in `folder`. Raises `UserError` where `folder` holds made-up data already, or where the patients give too
+    few different questions.
     """
     from medagentgym.synthetic.cohort import make_cohort
     from medagentgym.synthetic.facts import Facts

@@ -41,10 +41,12 @@ class IntensiveStay:
 
     @property
     def start(self) -> int:
+        """When it began."""
         return self.stretches[0].start
 
     @property
     def end(self) -> int | None:
+        """When it ended; None: still there."""
         return self.stretches[-1].end
 
 
@@ -191,7 +193,9 @@ def _person(rng: random.Random, age: float) -> dict[str, str | None]:
         "ethnicity": rng.choices(
             ["WHITE", "BLACK/AFRICAN AMERICAN", "HISPANIC OR LATINO", "ASIAN", "UNKNOWN/NOT SPECIFIED", "OTHER"], [68, 10, 6, 4, 9, 3]
         )[0],
-        "insurance": rng.choices(["Medicare", "Private", "Medicaid", "Government", "Self Pay"], [78, 16, 5, 1, 0] if age >= 65 else [12, 58, 18, 8, 4])[0],
+        "insurance": rng.choices(
+            ["Medicare", "Private", "Medicaid", "Government", "Self Pay"], [78, 16, 5, 1, 0] if age >= 65 else [12, 58, 18, 8, 4]
+        )[0],
     }
 
 

@@ -186,7 +186,13 @@ def chart_events(cohort: Sequence[Patient], seed: int) -> Columns:
         else:
             value = item.centre + item.spread * (own + shift * effect + noise)
         measured[item.itemid] = np.clip(value, item.lowest, item.highest)
-        chance = {762: np.where(number_in_stay % 6 == 0, 0.8, 0.0), 920: np.where(number_in_stay == 0, 0.7, 0.0), 834: 0.6, 198: 0.3, 113: 0.15}
+        chance: dict[int, Any] = {
+            762: np.where(number_in_stay % 6 == 0, 0.8, 0.0),
+            920: np.where(number_in_stay == 0, 0.7, 0.0),
+            834: 0.6,
+            198: 0.3,
+            113: 0.15,
+        }
         rounds = np.flatnonzero(rng.random(len(round_period)) < chance.get(item.itemid, 0.94))
         parts["item"].append(np.full(len(rounds), number))
         parts["round"].append(rounds)
@@ -315,7 +321,7 @@ def _order_spans(rng: random.Random, admission: Admission) -> list[tuple[int, in
     """First and last day of each order of one drug; the first days are distinct."""
     first_day, last_day = midnight(admission.start), midnight(admission.last_moment)
     days = (last_day - first_day) // DAY
-    spans = []
+    spans: list[tuple[int, int]] = []
     start = first_day + min(days, int(rng.expovariate(0.9))) * DAY
     while len(spans) < 4:
         end = min(last_day, start + rng.randint(0, 4) * DAY)
@@ -329,7 +335,17 @@ def _order_spans(rng: random.Random, admission: Admission) -> list[tuple[int, in
 def microbiology_events(cohort: Sequence[Patient], seed: int) -> Columns:
     """MICROBIOLOGYEVENTS: cultures during the stay, with organism and antibiotics where something grew. A few have a date and no time."""
     rng = python_random(seed, "microbiology")
-    names = ("SUBJECT_ID", "HADM_ID", "CHARTDATE", "CHARTTIME", "SPEC_ITEMID", "SPEC_TYPE_DESC", "ORG_ITEMID", "ORG_NAME", "ISOLATE_NUM")
+    names: tuple[str, ...] = (
+        "SUBJECT_ID",
+        "HADM_ID",
+        "CHARTDATE",
+        "CHARTTIME",
+        "SPEC_ITEMID",
+        "SPEC_TYPE_DESC",
+        "ORG_ITEMID",
+        "ORG_NAME",
+        "ISOLATE_NUM",
+    )
     names += ("AB_ITEMID", "AB_NAME", "DILUTION_TEXT", "DILUTION_COMPARISON", "DILUTION_VALUE", "INTERPRETATION")
     rows: list[tuple[Any, ...]] = []
     for patient in cohort:

@@ -4,8 +4,3 @@
 sorts ranks by what is unambiguous. The pair of kind and parameters decides by its hash whether it is a training or a test question: both sets know
 the same kinds and share no pair.
 """
-
-from medagentgym.synthetic.questions.making import make_questions
-from medagentgym.synthetic.questions.positions import impossible_indices
-
-__all__ = ["impossible_indices", "make_questions"]

@@ -27,8 +27,8 @@ _price(PRESCRIPTIONS, "what does a prescription of {drug_name} cost?", "What is 
 
 
 @register(
-    "what is the total cost of patient {patient_id} [time_filter_global1]?",
-    "Add up all costs of patient {patient_id} [time_filter_global1].",
+    "what costs were charged in total for patient {patient_id} [time_filter_global1]?",
+    "Add up all costs charged for patient {patient_id} [time_filter_global1].",
     department=("insurance_review",),
     importance="high",
 )
@@ -75,7 +75,8 @@ def _visit_cost(source: Source, had: str) -> None:
         word, function = rng.choice([("average", "avg"), ("maximum", "max"), ("minimum", "min")])
         name = rows.title(at)
         visits = f"select {source.table}.hadm_id from {source.table} where {source.named(name)}{window.sql(source.when)}"
-        query = f"select {function}(t1.c1) from ( select sum(cost.cost) as c1 from cost where cost.hadm_id in ( {visits} ) group by cost.hadm_id ) as t1"
+        totals = f"select sum(cost.cost) as c1 from cost where cost.hadm_id in ( {visits} ) group by cost.hadm_id"
+        query = f"select {function}(t1.c1) from ( {totals} ) as t1"
         slots = {"agg_function": word, "time_filter_global1": window.phrase}
         return Drawn({source.slot: name}, query, slots, {0: window.tag}, {1: word})
 

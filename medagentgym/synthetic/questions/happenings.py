@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from medagentgym.synthetic.facts import Facts, Rows
 from medagentgym.synthetic.questions.kinds import Drawn, pick, pick_row, register
+from medagentgym.synthetic.questions.ranks import RANKS, clear_ranks
 from medagentgym.synthetic.questions.scopes import choose_scope, choose_window, visit_scope
 from medagentgym.synthetic.questions.sql import CULTURES, DIAGNOSES, INPUTS, LABS, OUTPUTS, PRESCRIPTIONS, PROCEDURES, Source, days_between
-
-_RANKS = (("three", 3), ("four", 4), ("five", 5))
 
 
 @dataclass(frozen=True)
@@ -94,8 +93,7 @@ def _how_often_did_it_happen(words: Words) -> None:
     counted = "count(*)" if source is not CULTURES else f"count( distinct {source.when} )"
 
     @register(
-        f"how many times has it been recorded that patient {{patient_id}} {words.had} "
-        "[time_filter_global1]?",
+        f"how many times has it been recorded that patient {{patient_id}} {words.had} [time_filter_global1]?",
         f"Count how often patient {{patient_id}} {words.had} [time_filter_global1].",
         department=words.department,
     )
@@ -159,7 +157,8 @@ def _to_how_many_did_it_happen(words: Words) -> None:
     def _draw(facts: Facts, rng: random.Random) -> Drawn | None:
         rows, at = pick_row(rng, facts, source.raw)
         window = choose_window(rng, int(rows.time[at]), days=False)
-        query = f"select count( distinct {source.table}.subject_id ) from {source.table} where {source.named(rows.title(at))}{window.sql(source.when)}"
+        query = f"select count( distinct {source.table}.subject_id ) from {source.table} where {source.named(rows.title(at))}"
+        query += window.sql(source.when)
         return Drawn({source.slot: rows.title(at)}, query, {"time_filter_global1": window.phrase}, {0: window.tag})
 
 
@@ -168,17 +167,17 @@ def _what_happens_most(words: Words) -> None:
 
     @register(
         f"what are the [n_rank] most frequent {words.noun} [time_filter_global1]?",
-        f"Name the [n_rank] {words.noun} recorded most often [time_filter_global1], all of them where several are equally frequent.",
+        f"Name the [n_rank] {words.noun} recorded most often [time_filter_global1].",
         department=("health_records", *words.department),
         importance="low",
     )
     def _draw(facts: Facts, rng: random.Random) -> Drawn | None:
         rows, at = pick_row(rng, facts, source.raw)
         window = choose_window(rng, int(rows.time[at]), days=False)
-        word, number = rng.choice(_RANKS)
-        condition = window.sql(source.when).replace(" and ", "where ", 1)
-        ranked = f"select {source.group} as c0, dense_rank() over ( order by count(*) desc ) as c1 from {source.table} {condition} group by {source.group}"
-        query = source.labels(f"select t1.c0 from ( {' '.join(ranked.split())} ) as t1 where t1.c1 <= {number}")
+        word, number = rng.choice(RANKS)
+        if not clear_ranks(rows.name[(rows.time >= window.first) & (rows.time <= window.last)], number):
+            return None
+        query = source.most_frequent(number, window.sql(source.when).replace(" and ", " where ", 1))
         return Drawn({}, query, {"n_rank": word, "time_filter_global1": window.phrase}, {0: window.tag}, {3: word})
 
 

@@ -64,11 +64,12 @@ _SLOT = re.compile(r"\{(\w+)\}|\[(\w+)\]")
 
 def fill(wording: str, drawn: Drawn) -> str:
     """The wording with its slots filled. Raises KeyError for a slot that the question does not have."""
-    text = _SLOT.sub(lambda match: str(drawn.value[match[1]] if match[1] else drawn.slots[match[2]]), wording)
-    return re.sub(r"\s+([?.,])", r"\1", " ".join(text.split()))
+    text = " ".join(_SLOT.sub(lambda match: str(drawn.value[match[1]] if match[1] else drawn.slots[match[2]]), wording).split())
+    text = re.sub(r"\s+([?.,:])(?=\s|$)", r"\1", text)
+    return re.sub(r"\b([Aa]) (?=[aeio]|u(?!r))", r"\1n ", text)
 
 
-class NothingToAsk(Exception):
+class NothingToAskError(Exception):
     """The records hold nothing that a kind of question could be about."""
 
 
@@ -76,13 +77,13 @@ Option = TypeVar("Option")
 
 
 def pick(rng: random.Random, options: Sequence[Option]) -> Option:
-    """One of `options`. Raises `NothingToAsk` where there are none."""
+    """One of `options`. Raises `NothingToAskError` where there are none."""
     if not options:
-        raise NothingToAsk
+        raise NothingToAskError
     return rng.choice(options)
 
 
 def pick_row(rng: random.Random, facts: Facts, raw: str) -> tuple[Rows, int]:
-    """The rows of a raw table, and the position of one of them. Raises `NothingToAsk` where there are none."""
+    """The rows of a raw table, and the position of one of them. Raises `NothingToAskError` where there are none."""
     rows = facts.rows(raw)
     return rows, pick(rng, range(len(rows)))

@@ -12,11 +12,11 @@ from medagentgym.config import SyntheticConfig
 from medagentgym.errors import UserError
 from medagentgym.synthetic.chance import python_random
 from medagentgym.synthetic.facts import Facts
+from medagentgym.synthetic.positions import Mode, impossible_indices
 
 # Importing the families registers their kinds.
 from medagentgym.synthetic.questions import costs, happenings, measurements, people, populations, treatment, units  # noqa: F401
-from medagentgym.synthetic.questions.kinds import KINDS, Drawn, Kind, NothingToAsk, fill
-from medagentgym.synthetic.questions.positions import Mode, impossible_indices
+from medagentgym.synthetic.questions.kinds import KINDS, Drawn, Kind, NothingToAskError, fill
 from medagentgym.synthetic.questions.unanswerable import UNANSWERABLE
 
 _DRAWS = 40
@@ -59,7 +59,7 @@ def _new_question(kind: Kind, facts: Facts, rng: random.Random, asked: set[str],
     for _ in range(_DRAWS):
         try:
             drawn = kind.draw(facts, rng)
-        except NothingToAsk:
+        except NothingToAskError:
             return None
         if drawn is None:
             continue
@@ -98,5 +98,7 @@ def _row(kind: Kind, drawn: Drawn, rng: random.Random, identifier: str, mode: Mo
 
 def _openings(paraphrases: Sequence[str]) -> list[str]:
     """The paraphrases, and each of them in a politer form."""
-    polite = [f"Please tell me: {paraphrase[0].lower()}{paraphrase[1:]}" for paraphrase in paraphrases if paraphrase.endswith("?")]
+    polite = [
+        f"Please tell me: {paraphrase[0].lower()}{paraphrase[1:]}" for paraphrase in paraphrases if paraphrase.endswith("?") and ":" not in paraphrase
+    ]
     return [*paraphrases, *polite]

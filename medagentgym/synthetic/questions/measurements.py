@@ -94,8 +94,8 @@ def _change(measured: Measured) -> None:
     source = measured.source
 
     @register(
-        f"by how much did the {measured.value} of patient {{patient_id}} change from the [time_filter_exact1] to the [time_filter_exact2] measurement "
-        "[time_filter_global1]?",
+        f"by how much did the {measured.value} of patient {{patient_id}} change from the [time_filter_exact1] to the "
+        "[time_filter_exact2] measurement [time_filter_global1]?",
         f"Take the [time_filter_exact1] {measured.value} of patient {{patient_id}} [time_filter_global1] from the [time_filter_exact2] one: "
         "what is the difference?",
         department=("physician", "nursing"),
@@ -183,7 +183,7 @@ def _interval(measured: Measured) -> None:
     @register(
         f"how many hours lay between the first and the [time_filter_exact1] measurement of the {measured.value} of patient {{patient_id}} "
         "[time_filter_global1]?",
-        f"In patient {{patient_id}}, how many hours after the first {measured.value} was the [time_filter_exact1] one measured [time_filter_global1]?",
+        f"In patient {{patient_id}}, how many hours after the first {measured.value} was the [time_filter_exact1] one taken [time_filter_global1]?",
         department=("nursing",),
     )
     def _draw(facts: Facts, rng: random.Random) -> Drawn | None:
@@ -204,7 +204,7 @@ def _beyond(measured: Measured) -> None:
     @register(
         f"when was the [time_filter_exact1] time that the {measured.value} of patient {{patient_id}} was [n_comparison] than {{threshold}} "
         "[time_filter_global1]?",
-        f"At what time did patient {{patient_id}} [time_filter_exact1] have a {measured.value} [n_comparison] than {{threshold}} [time_filter_global1]?",
+        f"When did patient {{patient_id}} [time_filter_exact1] have a {measured.value} [n_comparison] than {{threshold}} [time_filter_global1]?",
         department=("physician", "nursing"),
         importance="high",
     )
@@ -332,9 +332,7 @@ def _balance(facts: Facts, rng: random.Random) -> Drawn | None:
 
     if total(outputs) == 0 or total(outputs) == total(rows):
         return None
-    taken, given = (
-        f"select sum({source.table}.{source.value}) from {source.table} where {source.where(scope)}" for source in (INPUTS, OUTPUTS)
-    )
+    taken, given = (f"select sum({source.table}.{source.value}) from {source.table} where {source.where(scope)}" for source in (INPUTS, OUTPUTS))
     return Drawn({"patient_id": subject_id}, f"select ( {taken} ) - ( {given} )", {"time_filter_global1": scope.phrase}, {0: scope.tag})
 
 

@@ -172,12 +172,12 @@ def _discharge_time(facts: Facts, rng: random.Random) -> Drawn | None:
 
 @register(
     "how many hospital visits of patient {patient_id} began [time_filter_global1]?",
-    "Count the hospital admissions of patient {patient_id} [time_filter_global1].",
+    "Count the hospital admissions that patient {patient_id} had [time_filter_global1].",
     department=("insurance_review",),
 )
 def _visits(facts: Facts, rng: random.Random) -> Drawn | None:
     admission = rng.choice(facts.admissions)
-    window = choose_window(rng, admission.start, always=0.3, days=False)
+    window = choose_window(rng, admission.start, always=0, days=False)
     query = f"select count( distinct admissions.hadm_id ) from admissions where admissions.subject_id = {admission.subject_id}"
     slots = {"time_filter_global1": window.phrase}
     return Drawn({"patient_id": admission.subject_id}, query + window.sql("admissions.admittime"), slots, {0: window.tag})
@@ -200,7 +200,7 @@ def _emergency(facts: Facts, rng: random.Random) -> Drawn | None:
 
 
 @register(
-    "how many days (with fractions) lasted the [time_filter_exact1] completed hospital stay of patient {patient_id}?",
+    "how many days (with fractions) did the [time_filter_exact1] completed hospital stay of patient {patient_id} last?",
     "Give the length in days (with fractions) of the [time_filter_exact1] completed hospital stay of patient {patient_id}.",
     department=("insurance_review", "physician"),
     importance="high",
@@ -213,8 +213,8 @@ def _length_of_stay(facts: Facts, rng: random.Random) -> Drawn | None:
     word, order = rng.choice([("first", "asc"), ("last", "desc")])
     length = days_between("admissions.dischtime", "admissions.admittime")
     query = f"select {length} from admissions where admissions.subject_id = {patient.subject_id} and admissions.dischtime is not null"
-    slots = {"time_filter_exact1": word}
-    return Drawn({"patient_id": patient.subject_id}, f"{query} order by admissions.admittime {order} limit 1", slots, {3: f"exact-{word}"}, {8: "days"})
+    query += f" order by admissions.admittime {order} limit 1"
+    return Drawn({"patient_id": patient.subject_id}, query, {"time_filter_exact1": word}, {3: f"exact-{word}"}, {8: "days"})
 
 
 @register(
@@ -240,7 +240,8 @@ def _days_until_return(facts: Facts, rng: random.Random) -> Drawn | None:
         return None
     visits = f"from admissions where admissions.subject_id = {patient.subject_id} order by admissions.admittime asc limit 1"
     second = f"( select strftime('%j',admissions.admittime) {visits} offset 1 )"
-    return Drawn({"patient_id": patient.subject_id}, f"select {second} - ( select strftime('%j',admissions.dischtime) {visits} )", {}, {}, {8: "days"})
+    query = f"select {second} - ( select strftime('%j',admissions.dischtime) {visits} )"
+    return Drawn({"patient_id": patient.subject_id}, query, {}, {}, {8: "days"})
 
 
 @register(

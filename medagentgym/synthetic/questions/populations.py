@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
+
 from medagentgym.synthetic.clock import DAY, NOW
 from medagentgym.synthetic.cohort import Admission
 from medagentgym.synthetic.facts import Facts
 from medagentgym.synthetic.questions.kinds import Drawn, pick, pick_row, register
+from medagentgym.synthetic.questions.ranks import RANKS, clear_ranks
 from medagentgym.synthetic.questions.scopes import choose_window
 from medagentgym.synthetic.questions.sql import DIAGNOSES, PRESCRIPTIONS, PROCEDURES, Source, days_between
 
-_AGE_GROUPS = (("20s", 20, 29), ("30s", 30, 39), ("40s", 40, 49), ("50s", 50, 59), ("60 or above", 60, 200))
+_NO_LIMIT = 200
+_AGE_GROUPS = (("20s", 20, 29), ("30s", 30, 39), ("40s", 40, 49), ("50s", 50, 59), ("60 or above", 60, _NO_LIMIT))
 _SEXES = (("male", "m"), ("female", "f"))
 
 
@@ -20,10 +24,13 @@ def _age(facts: Facts, admission: Admission) -> int:
     return int((admission.start - facts.patient[admission.subject_id].birth) / (365.25 * DAY))
 
 
-def _age_group(rng: random.Random, age: int) -> tuple[str, str]:
-    """A group that contains `age`, in words and as an SQL condition. Raises `NothingToAsk` for the under-twenties."""
-    word, low, high = pick(rng, [group for group in _AGE_GROUPS if group[1] <= age <= group[2]])
-    return word, f"admissions.age >= {low}" if high > 150 else f"admissions.age between {low} and {high}"
+def _age_group(rng: random.Random, age: int) -> tuple[str, int, int]:
+    """The group that contains `age`, in words and by its limits. Raises `NothingToAskError` for the under-twenties."""
+    return pick(rng, [group for group in _AGE_GROUPS if group[1] <= age <= group[2]])
+
+
+def _age_condition(low: int, high: int) -> str:
+    return f"admissions.age >= {low}" if high == _NO_LIMIT else f"admissions.age between {low} and {high}"
 
 
 @register(
@@ -43,8 +50,8 @@ def _current(facts: Facts, rng: random.Random) -> Drawn | None:
 )
 def _current_by_age(facts: Facts, rng: random.Random) -> Drawn | None:
     admission = pick(rng, [admission for admission in facts.admissions if admission.end is None])
-    word, condition = _age_group(rng, _age(facts, admission))
-    query = f"select count( distinct admissions.subject_id ) from admissions where admissions.dischtime is null and {condition}"
+    word, low, high = _age_group(rng, _age(facts, admission))
+    query = f"select count( distinct admissions.subject_id ) from admissions where admissions.dischtime is null and {_age_condition(low, high)}"
     return Drawn({}, query, {"age_group": word}, {}, {0: word})
 
 
@@ -55,11 +62,11 @@ def _current_by_age(facts: Facts, rng: random.Random) -> Drawn | None:
 )
 def _admitted(facts: Facts, rng: random.Random) -> Drawn | None:
     admission = pick(rng, facts.admissions)
-    word, condition = _age_group(rng, _age(facts, admission))
+    word, low, high = _age_group(rng, _age(facts, admission))
     window = choose_window(rng, admission.start, days=False)
     sex = facts.patient[admission.subject_id].gender.lower()
     query = "select count( distinct admissions.subject_id ) from admissions join patients on admissions.subject_id = patients.subject_id "
-    query += f"where patients.gender = '{sex}' and {condition}{window.sql('admissions.admittime')}"
+    query += f"where patients.gender = '{sex}' and {_age_condition(low, high)}{window.sql('admissions.admittime')}"
     slots = {"gender": {"m": "male", "f": "female"}[sex], "age_group": word, "time_filter_global1": window.phrase}
     return Drawn({}, query, slots, {0: window.tag}, {0: word})
 
@@ -94,7 +101,7 @@ def _discharged_to(facts: Facts, rng: random.Random) -> Drawn | None:
 
 @register(
     "how many patients came to the hospital at least [n_times] [time_filter_global1]?",
-    "Count the patients with [n_times] or more hospital admissions [time_filter_global1].",
+    "Count the patients who were admitted to the hospital [n_times] or more [time_filter_global1].",
     department=("health_records",),
 )
 def _readmitted(facts: Facts, rng: random.Random) -> Drawn | None:
@@ -140,10 +147,10 @@ def _died_in_hospital(facts: Facts, rng: random.Random) -> Drawn | None:
 
 
 @register(
-    "what percentage of the patients first diagnosed with {diagnosis_name} more than {years} year(s) ago lived longer than {years} year(s) of 365 days "
-    "from that diagnosis?",
-    "What is the {years}-year survival (percent; years of 365 days) after the first diagnosis of {diagnosis_name}, counting only patients whose first "
-    "diagnosis is longer ago than that?",
+    "what percentage of the patients first diagnosed with {diagnosis_name} more than {years} year(s) ago lived longer "
+    "than {years} year(s) of 365 days from that diagnosis?",
+    "What is the {years}-year survival (percent; years of 365 days) after the first diagnosis of {diagnosis_name}, counting only patients "
+    "whose first diagnosis is longer ago than that?",
     department=("physician", "health_records"),
     importance="high",
 )
@@ -221,18 +228,19 @@ def _diagnosed_by_sex(facts: Facts, rng: random.Random) -> Drawn | None:
 def _most_frequent_in_age_group(source: Source, noun: str) -> None:
     @register(
         f"what are the [n_rank] most frequent {noun} of patients aged [age_group] at admission [time_filter_global1]?",
-        f"For hospital visits of patients aged [age_group], name the [n_rank] {noun} recorded most often [time_filter_global1], with ties.",
+        f"For hospital visits of patients aged [age_group], name the [n_rank] {noun} recorded most often [time_filter_global1].",
         department=("health_records", "physician"),
     )
     def _draw(facts: Facts, rng: random.Random) -> Drawn | None:
         rows, at = pick_row(rng, facts, source.raw)
-        age, condition = _age_group(rng, _age(facts, facts.admission[int(rows.hadm_id[at])]))
+        age, low, high = _age_group(rng, _age(facts, facts.admission[int(rows.hadm_id[at])]))
         window = choose_window(rng, int(rows.time[at]), days=False)
-        word, number = rng.choice([("three", 3), ("four", 4), ("five", 5)])
-        visits = f"select admissions.hadm_id from admissions where {condition}"
-        ranked = f"select {source.group} as c0, dense_rank() over ( order by count(*) desc ) as c1 from {source.table}"
-        ranked += f" where {source.table}.hadm_id in ( {visits} ){window.sql(source.when)} group by {source.group}"
-        query = source.labels(f"select t1.c0 from ( {ranked} ) as t1 where t1.c1 <= {number}")
+        word, number = rng.choice(RANKS)
+        same_age = [admission.hadm_id for admission in facts.admissions if low <= _age(facts, admission) <= high]
+        if not clear_ranks(rows.name[np.isin(rows.hadm_id, same_age) & (rows.time >= window.first) & (rows.time <= window.last)], number):
+            return None
+        visits = f"select admissions.hadm_id from admissions where {_age_condition(low, high)}"
+        query = source.most_frequent(number, f" where {source.table}.hadm_id in ( {visits} ){window.sql(source.when)}")
         slots = {"n_rank": word, "age_group": age, "time_filter_global1": window.phrase}
         return Drawn({}, query, slots, {0: window.tag}, {0: age, 3: word})
 

@@ -18,6 +18,8 @@ from medagentgym.synthetic.facts import Facts
 _MONTHS_AGO = (2, 5, 7, 9, 11)
 """Months before 31 December that have 31 days too, so that "n months ago" is a day that exists."""
 
+_RECENT = ("rel-month", "rel-day", "mix")
+
 
 @dataclass(frozen=True)
 class Window:
@@ -127,7 +129,7 @@ def choose_window(rng: random.Random, time: int, *, always: float = 0.2, days: b
         return ALWAYS
     families = [_year_windows(rng, time), _month_windows(rng, time)] + ([_day_windows(rng, time)] if days else [])
     fitting = [[window for window in family if window.contains(time)] for family in families]
-    recent = [window for family in fitting for window in family if window.tag.startswith(("rel-month", "rel-day", "mix")) and "until" not in window.tag]
+    recent = [window for family in fitting for window in family if window.tag.startswith(_RECENT) and "until" not in window.tag]
     if recent and rng.random() < 0.4:
         return rng.choice(recent)
     family = rng.choices(fitting, [5, 3, 1][: len(fitting)])[0]
@@ -191,9 +193,11 @@ def intensive_scope(rng: random.Random, facts: Facts, hadm_id: int, icustay_id: 
         choices.append(("on the current icu visit", "rel-icu-cur", f"{base} and icustays.outtime is null"))
     else:
         if position == 0:
-            choices.append(("on the first icu visit", "rel-icu-first", f"{base} and icustays.outtime is not null order by icustays.intime asc limit 1"))
+            order = " and icustays.outtime is not null order by icustays.intime asc limit 1"
+            choices.append(("on the first icu visit", "rel-icu-first", base + order))
         if position == len(stays) - 1:
-            choices.append(("on the last icu visit", "rel-icu-last", f"{base} and icustays.outtime is not null order by icustays.intime desc limit 1"))
+            order = " and icustays.outtime is not null order by icustays.intime desc limit 1"
+            choices.append(("on the last icu visit", "rel-icu-last", base + order))
     if not choices:
         return None
     phrase, tag, sql = rng.choice(choices)

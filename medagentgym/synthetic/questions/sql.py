@@ -53,6 +53,11 @@ class Source:
         own = f"{self.table}.icustay_id in ( {scope.stays} )" if self.intensive else f"{self.table}.hadm_id in ( {scope.admissions} )"
         return own + (f" and {self.named(name)}" if name is not None else "") + scope.window.sql(self.when)
 
+    def most_frequent(self, number: int, condition: str) -> str:
+        """SQL for the `number` most frequent names among the rows that meet a condition (with its leading `where`, or empty)."""
+        ranked = f"select {self.group} as c0, dense_rank() over ( order by count(*) desc ) as c1 from {self.table}{condition} group by {self.group}"
+        return self.labels(f"select t1.c0 from ( {ranked} ) as t1 where t1.c1 <= {number}")
+
 
 def _by_code(dictionary: str) -> Callable[[str], str]:
     return lambda codes: (
@@ -65,9 +70,7 @@ def _by_item(items: str) -> str:
 
 
 def _code(table: str, dictionary: str) -> Callable[[str], str]:
-    return lambda name: (
-        f"{table}.icd9_code = ( select {dictionary}.icd9_code from {dictionary} where {dictionary}.short_title = {literal(name)} )"
-    )
+    return lambda name: f"{table}.icd9_code = ( select {dictionary}.icd9_code from {dictionary} where {dictionary}.short_title = {literal(name)} )"
 
 
 DIAGNOSES = Source(

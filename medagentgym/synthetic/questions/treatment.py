@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import numpy as np
+
 from medagentgym.synthetic.clock import DAY
 from medagentgym.synthetic.dictionaries import DIAGNOSES as DIAGNOSIS_TITLES
 from medagentgym.synthetic.dictionaries import DRUGS
 from medagentgym.synthetic.dictionaries import PROCEDURES as PROCEDURE_TITLES
 from medagentgym.synthetic.facts import Facts
 from medagentgym.synthetic.questions.kinds import Drawn, pick, pick_row, register
+from medagentgym.synthetic.questions.ranks import RANKS, clear_ranks
 from medagentgym.synthetic.questions.scopes import choose_scope, choose_window, visit_scope
 from medagentgym.synthetic.questions.sql import CULTURES, DIAGNOSES, LABS, PRESCRIPTIONS, PROCEDURES, Source, literal
 
@@ -31,9 +34,7 @@ def _route(facts: Facts, rng: random.Random) -> Drawn | None:
     importance="low",
 )
 def _long_title(facts: Facts, rng: random.Random) -> Drawn | None:
-    coded, dictionary, titles = rng.choice(
-        [("diagnosis", "d_icd_diagnoses", DIAGNOSIS_TITLES), ("procedure", "d_icd_procedures", PROCEDURE_TITLES)]
-    )
+    coded, dictionary, titles = rng.choice([("diagnosis", "d_icd_diagnoses", DIAGNOSIS_TITLES), ("procedure", "d_icd_procedures", PROCEDURE_TITLES)])
     short = rng.choice(sorted(short for short, _ in titles.values())).lower()
     query = f"select {dictionary}.long_title from {dictionary} where {dictionary}.short_title = {literal(short)}"
     return Drawn({"coded": coded, "abbreviation": short}, query)
@@ -67,7 +68,7 @@ def _distinct_drugs(facts: Facts, rng: random.Random) -> Drawn | None:
 
 @register(
     "which drugs was patient {patient_id} prescribed exactly [n_times] [time_filter_global1]?",
-    "Name the drugs of which patient {patient_id} had exactly as many orders as said, namely [n_times], [time_filter_global1].",
+    "Name the drugs that were ordered for patient {patient_id} exactly [n_times] [time_filter_global1].",
 )
 def _prescribed_n_times(facts: Facts, rng: random.Random) -> Drawn | None:
     rows, at = pick_row(rng, facts, PRESCRIPTIONS.raw)
@@ -107,7 +108,7 @@ def _same_day(facts: Facts, rng: random.Random) -> Drawn | None:
 
 
 @register(
-    "which drugs was patient {patient_id} prescribed within [n_days] after the start of {drug_name} [time_filter_global1]?",
+    "which drugs was patient {patient_id} prescribed within [n_days] after the first start of {drug_name} [time_filter_global1]?",
     "Name the drugs first or again ordered for patient {patient_id} later than the first order of {drug_name} and within [n_days] of it "
     "[time_filter_global1].",
 )
@@ -129,33 +130,30 @@ def _within_days(facts: Facts, rng: random.Random) -> Drawn | None:
     return Drawn({"patient_id": int(rows.subject_id[at]), "drug_name": name}, query, slots, {0: scope.tag, 2: "within-n_day"})
 
 
-def _most_frequent_beside_diagnosis(source: Source, noun: str, had: str) -> None:
+def _most_frequent_beside_diagnosis(source: Source, noun: str) -> None:
     @register(
-        f"what are the [n_rank] {noun} most frequent among patients {had} during a hospital visit on which {{diagnosis_name}} was diagnosed "
-        "[time_filter_global1]?",
-        f"For hospital visits with a diagnosis of {{diagnosis_name}} [time_filter_global1], name the [n_rank] most frequent {noun}, with ties.",
+        f"what are the [n_rank] most frequent {noun} over all hospital visits on which {{diagnosis_name}} was diagnosed [time_filter_global1]?",
+        f"For hospital visits with a diagnosis of {{diagnosis_name}} [time_filter_global1], name the [n_rank] most frequent {noun}.",
         department=("physician", "health_records"),
     )
     def _draw(facts: Facts, rng: random.Random) -> Drawn | None:
         diagnoses, at = pick_row(rng, facts, DIAGNOSES.raw)
         rows = facts.rows(source.raw)
-        hadm_id = int(diagnoses.hadm_id[at])
-        if not any(rows.hadm_id[other] == hadm_id for other in rows.of_patient(int(diagnoses.subject_id[at]))):
-            return None
         window = choose_window(rng, int(diagnoses.time[at]), days=False)
-        word, number = rng.choice([("three", 3), ("four", 4), ("five", 5)])
+        word, number = rng.choice(RANKS)
         name = diagnoses.title(at)
+        meant = (diagnoses.name == diagnoses.name[at]) & (diagnoses.time >= window.first) & (diagnoses.time <= window.last)
+        if not clear_ranks(rows.name[np.isin(rows.hadm_id, diagnoses.hadm_id[meant])], number):
+            return None
         visits = f"select diagnoses_icd.hadm_id from diagnoses_icd where {DIAGNOSES.named(name)}{window.sql('diagnoses_icd.charttime')}"
-        ranked = f"select {source.group} as c0, dense_rank() over ( order by count(*) desc ) as c1 from {source.table}"
-        ranked += f" where {source.table}.hadm_id in ( {visits} ) group by {source.group}"
-        query = source.labels(f"select t1.c0 from ( {ranked} ) as t1 where t1.c1 <= {number}")
+        query = source.most_frequent(number, f" where {source.table}.hadm_id in ( {visits} )")
         slots = {"n_rank": word, "time_filter_global1": window.phrase}
         return Drawn({"diagnosis_name": name}, query, slots, {0: window.tag, 2: "within-hosp"}, {3: word})
 
 
-_most_frequent_beside_diagnosis(PRESCRIPTIONS, "drugs", "prescribed")
-_most_frequent_beside_diagnosis(PROCEDURES, "procedures", "undergone")
-_most_frequent_beside_diagnosis(LABS, "lab tests", "done")
+_most_frequent_beside_diagnosis(PRESCRIPTIONS, "drugs")
+_most_frequent_beside_diagnosis(PROCEDURES, "procedures")
+_most_frequent_beside_diagnosis(LABS, "lab tests")
 
 
 @register(

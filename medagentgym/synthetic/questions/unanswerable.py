@@ -37,13 +37,15 @@ UNANSWERABLE: tuple[Kind, ...] = tuple(
     Kind(wording, paraphrases, draw, (department,), "n/a")
     for wording, paraphrases, draw, department in (
         ("what is the phone number of patient {patient_id}?", ("How can I reach patient {patient_id} by phone?",), _patient, "nursing"),
-        ("does patient {patient_id} smoke at present?", ("Is patient {patient_id} a smoker right now?",), _patient, "nursing"),
+        ("how many cigarettes a day does patient {patient_id} smoke?", ("Tell me the cigarettes a day of patient {patient_id}.",),
+         _patient, "nursing"),
         ("who is the doctor in charge of patient {patient_id}?", ("Which physician looks after patient {patient_id}?",), _patient, "nursing"),
-        ("what did the family of patient {patient_id} fall ill with?", ("Tell me the family history of patient {patient_id}.",), _patient, "physician"),
+        ("which diseases run in the family of patient {patient_id}?", ("Tell me the family history of patient {patient_id}.",),
+         _patient, "physician"),
         ("when is the next appointment of patient {patient_id}?", ("Which visit has patient {patient_id} scheduled next?",), _patient, "nursing"),
         ("what did patient {patient_id} eat yesterday?", ("Describe yesterday's meals of patient {patient_id}.",), _patient, "nursing"),
         ("who visited patient {patient_id} last week?", ("Name last week's visitors of patient {patient_id}.",), _patient, "other"),
-        ("on which body side was patient {patient_id} operated?", ("Left or right: where was patient {patient_id} operated?",), _patient, "physician"),
+        ("on which body side was patient {patient_id} operated?", ("Was patient {patient_id} operated left or right?",), _patient, "physician"),
         ("what is the occupation of patient {patient_id}?", ("What does patient {patient_id} do for a living?",), _patient, "other"),
         ("has patient {patient_id} travelled abroad lately?", ("Where was patient {patient_id} abroad lately?",), _patient, "infection_control"),
         ("what are the side effects of {drug_name}?", ("Which adverse effects does {drug_name} have?",), _name(PRESCRIPTIONS), "physician"),

@@ -79,7 +79,7 @@ def _icu_visits(facts: Facts, rng: random.Random) -> Drawn | None:
 
 
 @register(
-    "how many hours lasted the [time_filter_exact1] completed icu stay of patient {patient_id}?",
+    "how many hours did the [time_filter_exact1] completed icu stay of patient {patient_id} last?",
     "Give the length in hours of the [time_filter_exact1] completed icu stay of patient {patient_id}.",
     importance="high",
 )
