@@ -20,6 +20,7 @@ import psutil
 from medagentgym.errors import InfrastructureError, one_line
 from medagentgym.sandbox.answers import MalformedAnswerError, decode
 from medagentgym.sandbox.base import BoxSpec, Limits, StepResult
+from medagentgym.sandbox.interpreter import write_bytecode
 
 START_SECONDS = 60.0
 GRACE_SECONDS = 15.0
@@ -118,6 +119,8 @@ class ZygoteBox:
         finally:
             for descriptor in launch.descriptors:
                 os.close(descriptor)
+        if self.start_report.get("compiled"):
+            write_bytecode(spec.python, spec.preload)
 
     @property
     def closed(self) -> bool:

@@ -69,8 +69,9 @@ def _describe(python: Path, changed: int) -> Interpreter:
     return Interpreter(*(Path(answer[key]) for key in ("executable", "prefix", "base_prefix", "packages")))
 
 
+@lru_cache(maxsize=16)
 def write_bytecode(python: Path, modules: tuple[str, ...]) -> None:
-    """Import modules once outside any box, so that their bytecode is written where the environment can be written to.
+    """Import modules outside any box, once for the life of this process, so that their bytecode is written if the environment can be written to.
 
     Inside a box packages are read-only: without bytecode that fits, every start would compile them again.
     """

@@ -47,6 +47,8 @@ LONGEST_REQUEST = 1 << 20
 WATCH_SECONDS = 0.05
 RESET_SECONDS = 1.0
 DEEPEST_FOLDER = 200
+MOST_FRAMES = 1000
+"""Calls that a traceback shows, as many as the interpreter's own."""
 CODE_NAME = "<code>"
 
 _STATUS = struct.Struct("!BQQB")
@@ -250,7 +252,7 @@ def _uncaught(error: BaseException) -> tuple[int, int]:
         if sys.excepthook is not sys.__excepthook__:
             sys.excepthook(type(error), error, error.__traceback__)
         else:
-            _print_error("".join(traceback.format_exception(error)))
+            _print_error("".join(traceback.format_exception(error, limit=-MOST_FRAMES)))
     except BaseException:
         _print_error(f"{type(error).__name__}\n")
     return 1, _REPORTED.index(limit)
@@ -320,8 +322,9 @@ class Zygote:
             os.setresuid(*3 * (self.settings.identity,))
         self.prctl(PR_SET_NO_NEW_PRIVS, 1)
         self.prctl(PR_SET_DUMPABLE, 0)
-        self.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if not self.is_init:
+        if self.is_init:
+            self.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        else:  # it has to live on for a moment when the host goes, to sweep
             self.prctl(PR_SET_CHILD_SUBREAPER, 1)
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # as PID 1 it then ignores every signal of its children
         os.chdir(self.settings.work)
