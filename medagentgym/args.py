@@ -200,4 +200,8 @@ def _run_experiments(args: argparse.Namespace, config: Config | Mapping[str, Any
 
     resolved = resolve(args, config)
     check(make_plan(resolved), spending=True)
+    parsed = getattr(args, "config", None)
+    if parsed is not None and resolved.model_dump(exclude={"config_path"}) == parsed.model_dump(exclude={"config_path"}):
+        # Nothing was changed since the command line was read, so its file is run, and makes the same plan as from there.
+        return run_configuration(parsed, cores=cores, config_file=parsed.config_path, overrides=args.overrides)
     return run_configuration(resolved, cores=cores)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -44,20 +45,16 @@ def workflow_command(config_file: Path, overrides: Mapping[str, Any], *, cores: 
     return [*command, "--config", *given] if given else command
 
 
-def run_configuration(config: Config, *, cores: int) -> dict[str, Any]:
-    """Run the workflow of a configuration that is an object, and give what its summary says (`read_summary`).
+def run_configuration(config: Config, *, cores: int, config_file: Path | None = None, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Run the workflow of a configuration and give what its summary says (`read_summary`).
 
-    The configuration is written into the working folder, which is private to its user, named by its content. Raises `UserError`, or
-    `InfrastructureError` where the workflow failed.
+    It comes from `config_file` with `overrides`. Without a file, it is written into the working folder, which is private to its user, named by its
+    content. Raises `UserError`, `InfrastructureError` where the workflow failed, or `KeyboardInterrupt`.
     """
-    content = json.dumps(config.model_dump(mode="json", exclude_unset=True, exclude=set(NOT_OF_THE_RESULTS)), indent=1, sort_keys=True) + "\n"
-    config.work_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    config.work_dir.chmod(0o700)
-    folder = config.work_dir / ".configurations" / hashlib.sha256(content.encode()).hexdigest()[:16]
-    config_file = folder / f"{config.name or 'run'}.json"
-    write_text(config_file, content)
-    status = run_workflow(config_file, {}, cores=cores)
-    if status == 130:
+    if config_file is None:
+        config_file, overrides = _write_configuration(config), {}
+    status = run_workflow(config_file, overrides or {}, cores=cores)
+    if status == 128 + signal.SIGINT:
         raise KeyboardInterrupt
     if status != 0:
         raise InfrastructureError("workflow", f"ended with status {status}; what is finished is kept, and the same call runs only what is missing")
@@ -85,6 +82,15 @@ def read_summary(config: Config) -> dict[str, Any]:
     return {"success_rate": _rate(total["successes"], total["scored"]), **total, "experiments": found}
 
 
+def _write_configuration(config: Config) -> Path:
+    content = json.dumps(config.model_dump(mode="json", exclude_unset=True, exclude=set(NOT_OF_THE_RESULTS)), indent=1, sort_keys=True) + "\n"
+    config.work_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    config.work_dir.chmod(0o700)
+    path = config.work_dir / ".configurations" / hashlib.sha256(content.encode()).hexdigest()[:16] / f"{config.name or 'run'}.json"
+    write_text(path, content)
+    return path
+
+
 def _rate(successes: int, scored: int) -> float | None:
     return successes / scored if scored else None
 
@@ -97,13 +103,19 @@ def _as_yaml(value: Any) -> str:
 
 
 def _run(command: Sequence[str]) -> int:
-    """Run a command to its end. Ctrl-C and termination are handed on to it once each, and it does not outlive this process."""
+    """Run a command to its end and give its exit status, 128 and the signal's number where it was interrupted. It does not outlive this process.
+
+    Ctrl-C and termination reach the command and everything that it started once each, as they would from a terminal.
+    """
     parent = os.getpid()
-    # A process group of its own: the terminal's Ctrl-C reaches only this process, which hands it on. Twice would make Snakemake stop less cleanly.
+    # In a process group of its own the terminal's Ctrl-C reaches only this process, which hands it on, wherever it came from.
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=lambda: _stop_with(parent))
+    received: list[int] = []
 
     def hand_on(number: int, _: FrameType | None) -> None:
-        process.send_signal(number)
+        received.append(number)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
 
     in_main_thread = threading.current_thread() is threading.main_thread()
     previous = {number: signal.signal(number, hand_on) for number in (signal.SIGINT, signal.SIGTERM)} if in_main_thread else {}
@@ -112,11 +124,15 @@ def _run(command: Sequence[str]) -> int:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-    return 128 - status if status < 0 else status
+    if status < 0:
+        return 128 - status
+    return 128 + received[0] if received and status != 0 else status
 
 
 def _stop_with(parent: int) -> None:
     """In the child, before the command starts: be interrupted when the parent is gone (Linux; elsewhere nothing)."""
+    # A shell starts what runs in the background deaf to Ctrl-C; what we hand on must be heard.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.platform == "linux":
         set_parent_death_signal = 1
         ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGINT, 0, 0, 0)

@@ -278,49 +278,53 @@ def test_n_jobs_counts_only_with_async_run(async_run: bool, monkeypatch: pytest.
 
 
 WAITING = """
-import signal, sys, time
+import os, signal, subprocess, sys, time
 from pathlib import Path
+worker = len(sys.argv) > 1
 def note(number, frame):
-    with open("signals", "a") as stream: stream.write(f"{number} ")
-    if number == signal.SIGTERM: sys.exit(5)
-    time.sleep(0.3); sys.exit(7)
+    with open("worker" if worker else "driver", "a") as stream: stream.write(f"{number} ")
+    if not worker: process.wait()
+    sys.exit(7)
 signal.signal(signal.SIGINT, note); signal.signal(signal.SIGTERM, note)
-Path("ready").touch()
+if worker: Path("ready.new").write_text(str(os.getpgrp())); os.rename("ready.new", "ready")
+else: process = subprocess.Popen([sys.executable, __file__, "worker"])
 while True: time.sleep(0.05)
 """
 
-RUNNING = f"""
-import sys
-from medagentgym.workflow import _run
-sys.exit(_run([sys.executable, "-c", {WAITING!r}]))
-"""
+RUNNING = "import sys; from medagentgym.workflow import _run; sys.exit(_run([sys.executable, 'waiting.py']))"
 
 
 def start() -> subprocess.Popen[bytes]:
+    """A workflow that waits for a worker, both of which note the signals that they receive."""
+    Path("waiting.py").write_text(WAITING)
     process = subprocess.Popen([sys.executable, "-c", RUNNING], env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True)
-    deadline = time.monotonic() + 30
-    while not Path("ready").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_for("ready")
     return process
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 7), (signal.SIGTERM, 5)])
-def test_an_interruption_is_handed_on_once_and_the_workflow_ends_by_itself(number: signal.Signals, status: int) -> None:
+def wait_for(name: str) -> str:
+    deadline = time.monotonic() + 30
+    while not Path(name).exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return Path(name).read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("kill", [os.kill, os.killpg], ids=["one process", "the terminal's group"])
+def test_an_interruption_is_handed_on_once_and_to_the_workers_too(number: signal.Signals, kill: Any) -> None:
     process = start()
-    os.killpg(process.pid, number)  # as a terminal does: to the whole foreground group
-    assert process.wait(timeout=30) == status
-    assert Path("signals").read_text() == f"{int(number)} "
+    kill(process.pid, number)
+    assert process.wait(timeout=30) == 128 + number
+    assert (wait_for("driver"), wait_for("worker")) == (f"{int(number)} ", f"{int(number)} ")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a parent's death is signalled on Linux")
-def test_the_workflow_does_not_outlive_the_command_that_started_it() -> None:
+def test_the_workflow_is_interrupted_when_the_command_that_started_it_is_gone() -> None:
     process = start()
     process.kill()
     process.wait(timeout=30)
-    deadline = time.monotonic() + 30
-    while not Path("signals").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert Path("signals").read_text() == f"{int(signal.SIGINT)} "
+    assert wait_for("driver") == f"{int(signal.SIGINT)} "
+    os.killpg(int(Path("ready").read_text()), signal.SIGKILL)
 
 
 def test_the_summary_is_read_by_its_leading_judge() -> None:
