@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from medagentgym.config import Config
     from medagentgym.episode import Experiment
     from medagentgym.llm.debugger import Debugger
+    from medagentgym.tasks.base import Task
 
 GIVE_UP_AFTER = 5
 """Failures in a row after which a worker stops trying further episodes."""
@@ -52,6 +53,7 @@ def open_experiment(config: Config) -> Iterator[Experiment]:
     from medagentgym.tasks.registry import get_task_class
 
     task = get_task_class(config.task)(data_folder(config), config)
+    _check_few_shot(config, task)
     wanted = fingerprint.complete(config, task)
     if required_credentials(config) and config.credentials_path.exists():
         load_credentials(config.credentials_path)
@@ -69,6 +71,15 @@ def open_experiment(config: Config) -> Iterator[Experiment]:
 
     with BoxPool(backend, size=config.in_flight) as pool:
         yield Experiment(config, task, backend, pool, folder, wanted["fingerprint"], debugger)
+
+
+def _check_few_shot(config: Config, task: Task) -> None:
+    """Refuse examples that give asked questions away. Raises `UserError`."""
+    from medagentgym.prompting import check_few_shot
+
+    if config.prompts.few_shot is not None:
+        asked = [task.instance(idx) for idx in type(task).indices(config)]
+        check_few_shot(config, [instance.question for instance in asked], [instance.instance_id for instance in asked])
 
 
 def run_instance(config: Config, idx: int, rollout: int = 0) -> dict[str, Any]:

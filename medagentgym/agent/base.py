@@ -40,6 +40,7 @@ class Usage:
             self.cost = (self.cost or 0.0) + other.cost
 
     def to_json(self) -> dict[str, Any]:
+        """The counts as JSON data."""
         return asdict(self)
 
 

@@ -20,10 +20,12 @@ class Evidence:
     """False where a cap cut something off: the verdict then cannot be made again from the record."""
 
     def to_json(self) -> dict[str, Any]:
+        """The evidence as JSON data."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Evidence:
+        """The evidence that `to_json` gave."""
         return cls(**{name: data[name] for name in cls.__dataclass_fields__ if name in data})
 
 
@@ -37,6 +39,7 @@ class Verdict:
     """One line for a person: why."""
 
     def to_json(self) -> dict[str, Any]:
+        """The verdict as JSON data."""
         return asdict(self)
 
 
