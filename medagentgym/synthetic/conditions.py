@@ -49,7 +49,7 @@ class Condition:
 CONDITIONS: tuple[Condition, ...] = (
     Condition("0389", "SEPSIS", 10, 8, 0.95, 0.22, ("MICU", "SICU"), ("99592", "78552", "5849", "51881", "486", "5990", "2762"),
               ("3893", "3891", "9604", "9672", "966"), ("Vancomycin", "Piperacillin-Tazobactam", "Norepinephrine", "Lactated Ringer's", "Meropenem"),
-              {"White Blood Cells": 2.2, "Lactate": 2.5, "Bicarbonate": -1.5, "Creatinine": 1.8, "pH": -1.2, "Platelet Count": -1.0},
+              {"White Blood Cells": 2.2, "Lactate": 3.0, "Bicarbonate": -1.5, "Creatinine": 2.4, "pH": -1.2, "Platelet Count": -1.0},
               {677: 2.4, 211: 2.0, 618: 1.6, 51: -1.8, 8368: -1.4, 52: -1.7, 834: -1.0}, {"blood gas": 0.6, "clotting": 0.6}, 0.7,
               ("BLOOD CULTURE", "URINE", "SPUTUM", "MRSA SCREEN", "CATHETER TIP-IV")),
     Condition("486", "PNEUMONIA", 9, 6, 0.75, 0.1, ("MICU", "SICU"), ("51881", "496", "99591", "4280"), ("9390", "9604", "9671", "3324"),
@@ -110,7 +110,7 @@ CONDITIONS: tuple[Condition, ...] = (
               {}, 0.35, ("PERITONEAL FLUID", "SWAB", "BLOOD CULTURE"), 0.6, True),
     Condition("5849", "ACUTE RENAL FAILURE", 5, 6, 0.55, 0.1, ("MICU",), ("2767", "5859", "5990", "2762"), ("3895", "3995"),
               ("Calcium Gluconate", "Insulin", "0.9% Sodium Chloride", "Furosemide"),
-              {"Creatinine": 3.8, "Urea Nitrogen": 2.8, "Potassium": 2.0, "Phosphate": 1.8, "Bicarbonate": -1.4}, {51: 0.5},
+              {"Creatinine": 6.0, "Urea Nitrogen": 3.6, "Potassium": 2.0, "Phosphate": 1.8, "Bicarbonate": -1.4}, {51: 0.5},
               {"minerals": 0.95, "urine": 0.5}, 0.2, ("URINE", "BLOOD CULTURE")),
     Condition("43491", "STROKE", 5, 6, 0.6, 0.1, ("MICU", "SICU"), ("42731", "4019", "2724"), ("9910", "8841", "966"),
               ("Aspirin", "Atorvastatin", "Alteplase", "Hydralazine", "Clopidogrel"), {"Glucose": 0.6}, {51: 1.4, 8368: 1.0, 52: 1.2},

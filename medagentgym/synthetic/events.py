@@ -185,6 +185,8 @@ def chart_events(cohort: Sequence[Patient], seed: int) -> Columns:
             value = (measured[51] + 2 * measured[8368]) / 3 + 3 * noise
         else:
             value = item.centre + item.spread * (own + shift * effect + noise)
+        if item.itemid == 8368:
+            value = np.minimum(value, measured[51] - 12)
         measured[item.itemid] = np.clip(value, item.lowest, item.highest)
         chance: dict[int, Any] = {
             762: np.where(number_in_stay % 6 == 0, 0.8, 0.0),

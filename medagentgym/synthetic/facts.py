@@ -77,6 +77,10 @@ class Facts:
         """Rows of a raw table that was taken in."""
         return self._rows[table]
 
+    def tables(self) -> set[str]:
+        """Names of the raw tables that were taken in."""
+        return set(self._rows)
+
     def take(self, table: str, content: pa.Table) -> None:
         """Take in a raw table, if questions are about it."""
         if table == "DIAGNOSES_ICD":

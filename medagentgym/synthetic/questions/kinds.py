@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
+
+from medagentgym.synthetic.clock import DAY, NOW
 from medagentgym.synthetic.facts import Facts, Rows
 
 
@@ -73,6 +76,9 @@ class NothingToAskError(Exception):
     """The records hold nothing that a kind of question could be about."""
 
 
+_RECENT_SHARE = 0.2
+"""How often a recent row is preferred, so that questions about today and this month occur."""
+
 Option = TypeVar("Option")
 
 
@@ -84,6 +90,10 @@ def pick(rng: random.Random, options: Sequence[Option]) -> Option:
 
 
 def pick_row(rng: random.Random, facts: Facts, raw: str) -> tuple[Rows, int]:
-    """The rows of a raw table, and the position of one of them. Raises `NothingToAskError` where there are none."""
+    """The rows of a raw table, and the position of one of them, now and then a recent one. Raises `NothingToAskError` where there are none."""
     rows = facts.rows(raw)
+    if rng.random() < _RECENT_SHARE:
+        recent = np.flatnonzero(rows.time >= NOW - rng.choice([1, 31]) * DAY)
+        if len(recent):
+            return rows, int(rng.choice(recent))
     return rows, pick(rng, range(len(rows)))

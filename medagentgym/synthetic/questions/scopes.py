@@ -131,7 +131,7 @@ def choose_window(rng: random.Random, time: int, *, always: float = 0.2, days: b
     fitting = [[window for window in family if window.contains(time)] for family in families]
     recent = [window for family in fitting for window in family if window.tag.startswith(_RECENT) and "until" not in window.tag]
     if recent and rng.random() < 0.4:
-        return rng.choice(recent)
+        return min(recent, key=lambda window: window.last - window.first) if rng.random() < 0.5 else rng.choice(recent)
     family = rng.choices(fitting, [5, 3, 1][: len(fitting)])[0]
     return rng.choice(family or fitting[0])
 
