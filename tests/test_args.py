@@ -345,3 +345,34 @@ def test_the_summary_is_read_by_its_leading_judge() -> None:
     assert (summary["success_rate"], summary["asked"], summary["done"], summary["missing"]) == (0.25, 40, 30, 10)
     assert [(row["tag"], row["success_rate"], row["scored"]) for row in summary["experiments"]] == [("b", 0.4, 10), ("a", 0.1, 10)]
     assert json.loads(json.dumps(summary)) == summary
+
+
+# --- real runs --------------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_published_functions_run_real_episodes_and_never_the_same_one_twice(capfd: pytest.CaptureFixture[str]) -> None:
+    raw = {"data": {"synthetic": {"patients": 20, "train": 2, "test": 5}}, "agent": {"name": "reference"}, "work_dir": "work", "num_steps": 3}
+    args = parse_arguments(["--config_path", write(raw), "--result_dir_tag", "tag"])
+    asked = published.get_task_class("mimic_iii").indices(args.config)
+    assert published.run_single_experiment(args, raw, asked[0]) == 1.0
+    record = Path(f"work/mimic_iii/tag/test/history_{asked[0]}.json")
+    made = record.read_bytes()  # with the seconds that it took
+    assert published.run_single_experiment(args, args.config, asked[0]) == 1.0
+    with pytest.raises(UserError, match="no instance 5 of mimic_iii"):
+        published.run_single_experiment(args, raw, 5)
+
+    summary = published.sequential_run_experiments(args, raw)
+    assert {key: summary[key] for key in ("success_rate", "asked", "done", "missing")} == {
+        "success_rate": 1.0,
+        "asked": len(asked),
+        "done": len(asked),
+        "missing": 0,
+    }
+    assert published.async_run_experiments(args, args.config, 2, "joblib") == summary
+    assert "parallel_backend joblib: runs on Snakemake" in capfd.readouterr().err
+    assert record.read_bytes() == made
+    assert main(["--config_path", "run.yaml", "--result_dir_tag", "tag"]) == 0
+    captured = capfd.readouterr()
+    assert f"mimic_iii/tag/test: success rate 1.0000 (asked {len(asked)}, done {len(asked)}, missing 0)" in captured.out
+    assert "Nothing to be done" in captured.err
