@@ -375,4 +375,4 @@ def test_the_published_functions_run_real_episodes_and_never_the_same_one_twice(
     assert main(["--config_path", "run.yaml", "--result_dir_tag", "tag"]) == 0
     captured = capfd.readouterr()
     assert f"mimic_iii/tag/test: success rate 1.0000 (asked {len(asked)}, done {len(asked)}, missing 0)" in captured.out
-    assert "Nothing to be done" in captured.err
+    assert "Nothing to be done" in captured.err, [line for line in captured.err.splitlines() if "reason" in line]
