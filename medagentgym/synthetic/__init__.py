@@ -6,7 +6,7 @@ come from a random number generator, and nothing was derived from patient record
 tests and organisms are real terms.
 
 **What it is good for.** Trying the whole workflow without credentials, and testing it: admissions repeat, some stays are still open at "now"
-(2105-12-31 23:59:00), people die in hospital and elsewhere, values are missing, and about two rows in a hundred are of the sort that the task's
+(2105-12-31 23:59:00), people die in hospital and elsewhere, values are missing, and some rows in a hundred are of the sort that the task's
 tables leave out (no number, no unit, an unknown code, an item or a unit that is not kept).
 
 **What it is not.** It is not clinically valid. Conditions push values, drugs and risks in a plausible direction by made-up amounts; incidences,

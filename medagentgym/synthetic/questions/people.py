@@ -31,10 +31,10 @@ def _death(facts: Facts, rng: random.Random) -> Drawn | None:
     return Drawn({"patient_id": patient.subject_id}, f"select patients.dod from patients where patients.subject_id = {patient.subject_id}")
 
 
-def _on_visit(column: str, facts: Facts, rng: random.Random, written: bool = True) -> Drawn | None:
+def _on_visit(column: str, facts: Facts, rng: random.Random) -> Drawn | None:
     admission = rng.choice(facts.admissions)
     scope = visit_scope(rng, facts, admission.hadm_id)
-    if scope is None or not written or getattr(admission, column, "") is None:
+    if scope is None or getattr(admission, column, "") is None:
         return None
     query = scope.admissions.replace("select admissions.hadm_id", f"select admissions.{column}", 1)
     return Drawn({"patient_id": admission.subject_id}, query, {"time_filter_global1": scope.phrase}, {0: scope.tag})
