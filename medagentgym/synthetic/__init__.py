@@ -2,7 +2,7 @@
 
 **What it is.** `generate` writes the sixteen raw MIMIC-III tables from which the task's tables are built (full column sets, names in capitals), and
 a question file for training and one for testing. The same configuration gives the same bytes. Nobody described here exists: people, stays and values
-come from a random number generator, and nothing was derived from patient records. ICD-9-CM codes, units, item identifiers and names of drugs,
+come from a random number generator; no record of a patient is copied or resampled. ICD-9-CM codes, units, item identifiers and names of drugs,
 tests and organisms are real terms.
 
 **What it is good for.** Trying the whole workflow without credentials, and testing it: admissions repeat, some stays are still open at "now"
