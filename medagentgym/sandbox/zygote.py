@@ -52,8 +52,8 @@ MOST_FRAMES = 1000
 CODE_NAME = "<code>"
 
 _STATUS = struct.Struct("!BQQB")
-"""What the child leaves at the start of the shared memory: what it reached, bytes of answer and of text, and the limit it ran into."""
-_UNREAD, _STARTED, _NO_ANSWER, _ANSWERED, _TOO_LARGE = range(5)
+"""What the child leaves at the start of the shared memory: what became of the answer, bytes of answer and of text, and the limit it ran into."""
+_NO_ANSWER, _ANSWERED, _TOO_LARGE = range(3)
 _LIMITS_BY_ERRNO = {errno.ENOSPC: "work_mb", errno.EDQUOT: "work_mb", errno.EFBIG: "file_mb", errno.EMFILE: "open_files", errno.EAGAIN: "processes"}
 _REPORTED = ("", "memory_mb", "work_mb", "file_mb", "open_files", "processes")
 
@@ -141,7 +141,6 @@ class Step:
         """Never returns, whatever happens."""
         try:
             request, descriptors = receive_step(self.zygote.channel)
-            self._report(_STARTED)
             self._prepare(descriptors)
             if kind == b"s":
                 self._exec_shell(request["command"])
@@ -423,17 +422,14 @@ class Zygote:
             self.kill_all(watch)
             result = watch.result()
             result["wall"] = time.monotonic() - started
-            self._send_result(result, shared, size)
+            self._send_result(result, shared)
 
-    def _send_result(self, result: dict[str, Any], shared: mmap.mmap, size: int) -> None:
-        state, answer, text, limit = _STATUS.unpack(shared[: _STATUS.size])
-        if state == _UNREAD:  # the request may still be in the channel, so what follows in it could not be told from it
+    def _send_result(self, result: dict[str, Any], shared: mmap.mmap) -> None:
+        if self._has_unread_bytes():  # the child ended before it read its request
             raise HostGoneError
-        room = size - _STATUS.size
-        answer = min(answer, room)
-        text = min(text, room - answer)
-        if state != _ANSWERED:
-            answer = text = 0
+        state, answer, text, limit = _STATUS.unpack(shared[: _STATUS.size])
+        answer = min(answer, int(self.settings.limits["answer_bytes"])) if state == _ANSWERED else 0
+        text = min(text, self.settings.text_bytes) if state == _ANSWERED else 0
         if state == _TOO_LARGE:
             result["limits"].append("answer_bytes")
         if 0 < limit < len(_REPORTED):
@@ -442,6 +438,11 @@ class Zygote:
         send_frame(self.channel, {**result, "answered": state == _ANSWERED, "answer": answer, "text": text})
         with memoryview(shared) as view, view[_STATUS.size : _STATUS.size + answer + text] as part:
             self.channel.sendall(part)
+
+    def _has_unread_bytes(self) -> bool:
+        poll = select.poll()
+        poll.register(self.channel, select.POLLIN)
+        return bool(poll.poll(0))
 
     def _full_folders(self) -> set[str]:
         """The limits of folders that are full to the last page."""
