@@ -29,7 +29,7 @@ from medagentgym.errors import UserError, one_line
 from medagentgym.judges.base import Evidence, Judge, Verdict
 from medagentgym.judges.references import SummarisesReferences
 from medagentgym.plan import data_folder
-from medagentgym.record import read_record, write_text
+from medagentgym.record import parse_episode_file, read_record, write_text
 from medagentgym.tasks.base import Instance
 from medagentgym.tasks.registry import get_task_class
 
@@ -105,25 +105,37 @@ def score_episodes(files: Sequence[Path], task: ScorableTask, judges: Sequence[s
     Tag and mode are taken from where a file lies, `<tag>/<mode>/history_<idx>.json`. Raises `UserError` for a judge that the task does not have, a
     file that is no episode or belongs to another task, and two files of the same episode.
     """
+    return score_and_time(files, task, judges, sees_reference=sees_reference)[0]
+
+
+def score_and_time(
+    files: Sequence[Path], task: ScorableTask, judges: Sequence[str], *, sees_reference: bool = False
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`score_episodes`, and beside it wall and processor seconds of the code steps of each episode (published episodes have none).
+
+    Records are read once, one after the other: memory does not grow with their size.
+    """
     available = task.judges()
     for name in judges:
         if name not in available:
             raise UserError(f"scoring.judges: task {task.name} has no judge {name!r}; it has {', '.join(sorted(available))}")
     chosen = [available[name] for name in judges]
-    episodes = sorted(((path, read_record(path)) for path in files), key=lambda episode: (episode[1]["idx"], episode[1]["rollout"]))
     rows: list[dict[str, Any]] = []
-    previous: tuple[Path, tuple[int, int]] | None = None
-    for path, record in episodes:
-        key = (int(record["idx"]), int(record["rollout"]))
-        if previous is not None and previous[1] == key:
-            raise UserError(f"{path}: the same episode as {previous[0]} (idx {key[0]}, rollout {key[1]}); move one of the two away")
-        previous = path, key
+    timings: list[dict[str, Any]] = []
+    for path in _in_order(files):
+        record = read_record(path)
         if record["task"] not in (None, task.name):
             raise UserError(f"{path}: an episode of task {record['task']}, not of {task.name}; move the file away")
-        reference = task.reference(task.instance(key[0]))
+        if (int(record["idx"]), int(record["rollout"])) != _key(path):
+            raise UserError(
+                f"{path}: holds the episode of idx {record['idx']}, rollout {record['rollout']}; give it back the name that it was made with"
+            )
+        reference = task.reference(task.instance(int(record["idx"])))
         episode = {**_episode_columns(path, record, task, sees_reference), **_reference_columns(reference, available.values())}
         rows.extend({**episode, **verdict} for verdict in _score_episode(record, reference, chosen))
-    return pd.DataFrame(rows, columns=SCORE_SCHEMA.names)
+        if record["schema"] != "published":
+            timings.append({**episode, **_seconds(record)})
+    return pd.DataFrame(rows, columns=SCORE_SCHEMA.names), pd.DataFrame(timings, columns=TIMING_COLUMNS)
 
 
 def score_experiment(config: Config, files: Sequence[Path], out: Path) -> None:
@@ -132,9 +144,9 @@ def score_experiment(config: Config, files: Sequence[Path], out: Path) -> None:
     The task is opened in `work_dir/data/<task>`. Raises `UserError`; then nothing is written.
     """
     task = get_task_class(config.task)(data_folder(config), config)
-    scores = score_episodes(files, task, config.scoring.judges, sees_reference=_agent_sees_reference(config.agent.name))
+    scores, timings = score_and_time(files, task, config.scoring.judges, sees_reference=_agent_sees_reference(config.agent.name))
     write_scores(scores, out)
-    write_csv(episode_timings(files), timings_file(out))
+    write_csv(timings, timings_file(out))
 
 
 def write_scores(scores: pd.DataFrame, out: Path) -> None:
@@ -168,20 +180,6 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
-def episode_timings(files: Sequence[Path]) -> pd.DataFrame:
-    """Wall and processor seconds of the code steps of each episode, ordered by `idx` and rollout. Published episodes have none."""
-    rows: list[dict[str, Any]] = []
-    for path in files:
-        record = read_record(path)
-        if record["schema"] == "published":
-            continue
-        row = {"task": record["task"], "tag": path.parent.parent.name, "mode": path.parent.name, "idx": record["idx"], "rollout": record["rollout"]}
-        seconds = {name: round(sum(step.get(name) or 0.0 for step in record["steps"]), 6) for name in ("wall_seconds", "cpu_seconds")}
-        rows.append({**row, "steps": len(record["steps"]), **seconds})
-    rows.sort(key=lambda row: (row["idx"], row["rollout"]))
-    return pd.DataFrame(rows, columns=TIMING_COLUMNS)
-
-
 def timings_file(scores_file: Path) -> Path:
     """Where the timings of a score table lie."""
     return scores_file.with_name(f"{scores_file.stem}_timings.csv")
@@ -193,6 +191,28 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
 
 
 # --- one episode ------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _in_order(files: Iterable[Path]) -> list[Path]:
+    """The files by `idx` and rollout of their names. Raises `UserError` for another name, and for two files of one episode."""
+    found: dict[tuple[int, int], Path] = {}
+    for path in files:
+        key = _key(path)
+        if key in found:
+            raise UserError(f"{path}: the same episode as {found[key]} (idx {key[0]}, rollout {key[1]}); move one of the two away")
+        found[key] = path
+    return [found[key] for key in sorted(found)]
+
+
+def _key(path: Path) -> tuple[int, int]:
+    parsed = parse_episode_file(path.name)
+    if parsed is None:
+        raise UserError(f"{path}: not named like an episode, history_<idx>.json or history_<idx>_<rollout>.json; move the file away")
+    return parsed[0], parsed[1] or 0
+
+
+def _seconds(record: Mapping[str, Any]) -> dict[str, float]:
+    return {name: round(sum(step.get(name) or 0.0 for step in record["steps"]), 6) for name in ("wall_seconds", "cpu_seconds")}
 
 
 def _episode_columns(path: Path, record: Mapping[str, Any], task: ScorableTask, sees_reference: bool) -> dict[str, Any]:

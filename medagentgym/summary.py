@@ -12,15 +12,16 @@ as a failure or as nothing. A folder of reports holds
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pandas as pd
-from scipy.stats import binomtest
 from tabulate import tabulate
 
 from medagentgym.config import Config
@@ -65,6 +66,7 @@ SUMMARY_COLUMNS = {
     "usable_rate": "Success rate on usable golds.",
     "floor": "What the best constant answer scores under the strict judge on the same instances: the share of the commonest gold, empty included.",
     "floor_instances": "Instances from which the floor is taken.",
+    "usable_floor": "The floor among the instances whose gold is usable.",
     "rollouts": "Episodes an instance.",
     "instances": "Instances with a scored episode.",
     "pass_at_k": "With several rollouts: share of instances with a success in any scored rollout.",
@@ -77,7 +79,7 @@ SUMMARY_COLUMNS = {
     "completion_tokens": "Completion tokens, in all.",
     "reasoning_tokens": "Reasoning tokens, in all; part of the completion tokens.",
     "cached_tokens": "Cached prompt tokens, in all.",
-    "cost": "Cost in all, or `unknown` where no price is configured.",
+    "cost": "Cost in all, or `unknown` where a model was called and no price is configured.",
     "stop_reasons": "How often episodes ended for which reason.",
     "sandbox": "Sandbox backend and level of isolation.",
     "sees_reference": "Whether the agent is given the reference solution: an audit of the task, not a result.",
@@ -188,14 +190,19 @@ def _success(judged: list[dict[str, Any]], rollouts: int) -> dict[str, Any]:
 def _floor(judge: str, judged: list[dict[str, Any]]) -> dict[str, Any]:
     golds = {episode["idx"]: (episode["gold_status"], episode["gold_key"]) for episode in judged if episode["gold_status"] is not None}
     if judge != "strict" or not golds:
-        return {"floor": None, "floor_instances": None}
+        return {"floor": None, "floor_instances": None, "usable_floor": None}
     answerable = Counter(key for status, key in golds.values() if status != "error")
-    return {"floor": _rate(max(answerable.values(), default=0), len(golds)), "floor_instances": len(golds)}
+    usable = Counter(key for status, key in golds.values() if status == "usable")
+    return {
+        "floor": _rate(max(answerable.values(), default=0), len(golds)),
+        "floor_instances": len(golds),
+        "usable_floor": _rate(max(usable.values(), default=0), usable.total()),
+    }
 
 
 def _effort(judged: list[dict[str, Any]]) -> dict[str, Any]:
     compared = [episode["judges_agree"] for episode in judged if episode["judges_agree"] is not None]
-    costs = [episode["cost"] for episode in judged]
+    costs = [0.0 if episode["cost"] is None and episode["calls"] == 0 else episode["cost"] for episode in judged]
     return {
         "disagreements": compared.count(False),
         "compared": len(compared),
@@ -215,11 +222,15 @@ def _effort(judged: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def wilson_interval(successes: int, count: int) -> tuple[float | None, float | None]:
-    """The 95 % Wilson score interval of a share (E. B. Wilson, J. Am. Stat. Assoc. 22, 1927); unknown for a count of 0."""
+    """The 95 % score interval of a share (E. B. Wilson, J. Am. Stat. Assoc. 22, 209, 1927), not corrected for continuity; unknown for a count of 0."""
     if count == 0:
         return None, None
-    interval = binomtest(successes, count).proportion_ci(confidence_level=CONFIDENCE, method="wilson")
-    return round(float(interval.low), 6), round(float(interval.high), 6)
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    share_of_successes = successes / count
+    centre = share_of_successes + z**2 / (2 * count)
+    reach = z * math.sqrt(share_of_successes * (1 - share_of_successes) / count + z**2 / (4 * count**2))
+    scale = 1 + z**2 / count
+    return round(max(0.0, centre - reach) / scale, 6), round(min(scale, centre + reach) / scale, 6)
 
 
 def _interval(successes: int, count: int, instances: int) -> tuple[float | None, float | None]:
@@ -293,6 +304,7 @@ def success_table(summary: pd.DataFrame) -> pd.DataFrame:
             )
         cells["on usable golds"] = share(row["usable_successes"], row["usable"], row["usable_rate"])
         cells["floor"] = NOT_KNOWN if row["floor"] is None else percent(row["floor"])
+        cells["usable floor"] = NOT_KNOWN if row["usable_floor"] is None else percent(row["usable_floor"])
         cells["judges disagree"] = f"{row['disagreements']}/{row['compared']}"
         rows.append(cells)
     return pd.DataFrame(rows, dtype=object)
@@ -308,7 +320,7 @@ def episode_table(summary: pd.DataFrame) -> pd.DataFrame:
         cells["tokens in / out"] = (
             NOT_KNOWN if row["prompt_tokens"] is None else f"{_whole(row['prompt_tokens'])} / {_whole(row['completion_tokens'])}"
         )
-        cells["cost"] = row["cost"] if isinstance(row["cost"], str) else f"{row['cost']:.4f}"
+        cells["cost"] = row["cost"] if isinstance(row["cost"], str) else f"{row['cost']:.4g}"
         cells |= {"stop reasons": row["stop_reasons"] or NOT_KNOWN, "sandbox": row["sandbox"] or NOT_KNOWN}
         rows.append(cells)
     return pd.DataFrame(rows, dtype=object)

@@ -44,15 +44,15 @@ def attempt(answer: Any, printed: str | None = None, *, has_answer: bool = True,
     return {"step": 0, "evidence": evidence | changes, "verdicts": {}}
 
 
-def write_episode(folder: Path, idx: int, *attempts: dict[str, Any], rollout: int | None = None, **changes: Any) -> Path:
+def write_episode(folder: Path, position: int, *attempts: dict[str, Any], rollout: int | None = None, **changes: Any) -> Path:
     """Write the record of an episode below `folder`, which stands for `<work_dir>/<task>/<tag>/<mode>`."""
-    path = folder / (f"history_{idx}.json" if rollout is None else f"history_{idx}_{rollout}.json")
+    path = folder / (f"history_{position}.json" if rollout is None else f"history_{position}_{rollout}.json")
     record: dict[str, Any] = {
         "schema": RECORD_SCHEMA,
         "task": "small",
         "mode": folder.name,
-        "idx": idx,
-        "instance_id": f"question-{idx}",
+        "idx": position,
+        "instance_id": f"question-{position}",
         "rollout": rollout or 0,
         "seed": 0,
         "protocol": "submit",

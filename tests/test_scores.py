@@ -9,7 +9,7 @@ import pytest
 from scored_episodes import SmallTask, attempt, write_episode, write_published_episode
 
 from medagentgym.errors import UserError
-from medagentgym.scores import episode_timings, read_scores, records, score_episodes, timings_file, write_csv, write_scores
+from medagentgym.scores import read_scores, records, score_and_time, score_episodes, timings_file, write_csv, write_scores
 
 BOTH = ["strict", "published"]
 
@@ -192,7 +192,7 @@ def test_the_same_episodes_give_the_same_bytes_and_nothing_else_is_left(folder: 
 def test_timings_are_kept_apart_from_the_scores(folder: Path) -> None:
     files = [write_episode(folder, 1, attempt(1), attempt(2)), write_published_episode(folder, 0, {"result": "failure"})]
     out = timings_file(folder.parent / "scores_test.parquet")
-    write_csv(episode_timings(files), out)
+    write_csv(score_and_time(files, SmallTask(), BOTH)[1], out)
     assert out.name == "scores_test_timings.csv"
     assert out.read_text() == "task,tag,mode,idx,rollout,steps,wall_seconds,cpu_seconds\nsmall,my-model,test,1,0,3,0.5,0.25\n"
 
@@ -205,6 +205,8 @@ def test_timings_are_kept_apart_from_the_scores(folder: Path) -> None:
         (lambda folder: [write_published_episode(folder, 0, {"no": "result"})], "does not end in a result"),
         (lambda folder: [write_episode(folder, 99, attempt(1))], "there is no instance 99"),
         (lambda folder: [folder / "history_7.json"], "not a readable episode"),
+        (lambda folder: [folder / "notes.json"], "not named like an episode"),
+        (lambda folder: [write_episode(folder, 1, attempt(1), idx=2)], "holds the episode of idx 2, rollout 0"),
     ],
 )
 def test_what_is_no_episode_of_the_task_is_named(folder: Path, make: Any, message: str) -> None:

@@ -16,7 +16,7 @@ from scored_episodes import SmallTask, attempt, write_episode, write_published_e
 
 from medagentgym.config import Config
 from medagentgym.errors import UserError
-from medagentgym.scores import episode_timings, score_episodes, timings_file, write_csv, write_scores
+from medagentgym.scores import score_and_time, timings_file, write_csv, write_scores
 from medagentgym.summary import SUMMARY_COLUMNS, append_running_record, experiment_key, print_summary, summarize, wilson_interval
 
 
@@ -26,8 +26,9 @@ def config_of(tag: str, **keys: Any) -> Config:
 
 def score_table(folder: Path, *files: Path, judges: tuple[str, ...] = ("strict", "published"), **options: Any) -> Path:
     out = folder.parent / f"scores_{folder.name}.parquet"
-    write_scores(score_episodes(files, SmallTask(), judges, **options), out)
-    write_csv(episode_timings(files), timings_file(out))
+    table, timings = score_and_time(files, SmallTask(), judges, **options)
+    write_scores(table, out)
+    write_csv(timings, timings_file(out))
     return out
 
 
@@ -50,7 +51,7 @@ def test_a_run_is_summed_up_in_one_row_an_experiment_and_judge(tmp_path: Path, f
     expected = {
         "asked": "5", "done": "5", "missing": "0", "scored": "5", "unscorable": "0", "successes": "3", "success_rate": "0.6", "censored": "0",
         "ci_low": "0.230724", "ci_high": "0.882379", "first_successes": "2", "first_scored": "5", "first_rate": "0.4",
-        "usable": "3", "usable_successes": "2", "usable_rate": "0.666667", "floor": "0.4", "floor_instances": "5", "pass_at_k": "",
+        "usable": "3", "usable_successes": "2", "usable_rate": "0.666667", "floor": "0.4", "floor_instances": "5", "usable_floor": "0.666667", "pass_at_k": "",
         "disagreements": "1", "compared": "5", "mean_steps": "2.0", "mean_attempts": "1.0", "calls": "10", "prompt_tokens": "5000",
         "cost": "unknown", "stop_reasons": "out_of_steps 1, submitted 4", "sandbox": "bubblewrap (namespaces)", "protocol": "submit",
     }  # fmt: skip
@@ -175,6 +176,12 @@ def test_costs_are_summed_where_they_are_known(tmp_path: Path, folder: Path) -> 
     assert (row["cost"], row["calls"], row["prompt_tokens"]) == ("0.25", "2", "")
 
 
+def test_an_agent_without_a_model_costs_nothing(tmp_path: Path, folder: Path) -> None:
+    files = [write_episode(folder, 0, attempt(1), usage={"calls": 0, "cost": None}), write_episode(folder, 1, attempt(1), usage={"calls": 0})]
+    summarize([config_of("my-model")], [score_table(folder, *files)], {"small/my-model/test": 2}, tmp_path / "demo", False)
+    assert summary_rows(tmp_path / "demo")["my-model strict"]["cost"] == "0.0"
+
+
 def test_an_audit_is_told_from_a_result(tmp_path: Path, folder: Path) -> None:
     scores = score_table(folder, write_episode(folder, 0, attempt(1)), sees_reference=True)
     summarize([config_of("my-model")], [scores], {"small/my-model/test": 1}, tmp_path / "demo", False)
@@ -226,3 +233,12 @@ def test_a_run_appends_a_line_to_the_private_running_records(tmp_path: Path, fol
 )
 def test_the_interval_is_wilsons(successes: int, count: int, interval: tuple[float | None, float | None]) -> None:
     assert wilson_interval(successes, count) == interval
+
+
+def test_the_interval_is_that_of_scipy() -> None:
+    from scipy.stats import binomtest
+
+    for count in (1, 2, 7, 100, 5811):
+        for successes in {0, 1, count // 3, count - 1, count}:
+            expected = binomtest(successes, count).proportion_ci(confidence_level=0.95, method="wilson")
+            assert wilson_interval(successes, count) == pytest.approx((expected.low, expected.high), abs=1e-6)

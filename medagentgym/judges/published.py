@@ -7,15 +7,16 @@ two disagree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from medagentgym.errors import one_line
 from medagentgym.judges.base import Evidence, Verdict
 
 _WORDS_AS_DIGITS = {"true": "1", "false": "0", "none": "0"}
-_NO_ITEM = "None"
-"""What stands in a published task file for a gold without a value; taken for an empty list too."""
+_NOTHING = "None"
+"""What stands in a published task file for a gold without a value."""
+_EMPTY_LIST = "[]"
+"""How an answer without a row is printed. Published task files have no gold without an item; such a gold is read as `None`, or this."""
 
 
 class PublishedEhrJudge:
@@ -31,18 +32,16 @@ class PublishedEhrJudge:
         if evidence.exit_status != 0:
             return Verdict(False, 0.0, "the code failed, which the published system does not count as an attempt")
         output = evidence.stdout + evidence.stderr
-        gold = _first_item(reference)
+        items = reference["published"]
+        gold = str(items[0]) if items else _NOTHING
+        if not items and _EMPTY_LIST in output:
+            return Verdict(True, 1.0, "the output contains an empty list, and the gold has no item")
         if gold in output:
             return Verdict(True, 1.0, f"the output contains the gold's first item, {_shown(gold)}")
         digits = _WORDS_AS_DIGITS.get(gold.lower(), gold).removesuffix(".0")
         if all(part in _truth_as_digits(output) for part in digits.split(", ")):
             return Verdict(True, 1.0, f"the output contains every part of {_shown(digits)}, truth values read as digits")
         return Verdict(False, 0.0, f"the output does not contain the gold's first item, {_shown(gold)}")
-
-
-def _first_item(reference: Mapping[str, Any]) -> str:
-    items = reference["published"]
-    return str(items[0]) if items else _NO_ITEM
 
 
 def _truth_as_digits(output: str) -> str:

@@ -30,6 +30,8 @@ def accepts(gold: list[str], stdout: str, stderr: str = "", exit_status: int | N
         (["iv", "po"], "iv\n"),
         (["27.4"], "27.400001525878878\n"),
         (["iv"], "\n".join(["im", "iv", "po", "sc"])),
+        ([], "None\n"),
+        ([], "[]\n"),
         ([], "0\n"),
     ],
 )
@@ -47,6 +49,8 @@ def test_the_gold_is_found_in_the_output(gold: list[str], output: str) -> None:
         (["IV"], "iv\n"),
         (["37.5"], "37\n"),
         (["1"], ""),
+        (["None"], "[]\n"),
+        ([], "iv\n"),
     ],
 )
 def test_the_gold_is_not_found_in_the_output(gold: list[str], output: str) -> None:
