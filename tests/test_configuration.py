@@ -482,3 +482,29 @@ def test_the_reference_page_has_every_key() -> None:
 
     page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     assert [key for key in all_keys() if f"| `{key[-1]}` |" not in page] == []
+
+
+# --- what is shipped --------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.name)
+def test_a_shipped_configuration_loads_where_its_data_are(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    try:
+        assert load_config(path).name == path.stem
+    except UserError as error:
+        assert "does not exist" in str(error)
+
+
+def test_the_schema_accepts_what_the_loader_accepts_and_nothing_else() -> None:
+    import jsonschema
+
+    validator = jsonschema.Draft202012Validator(json.loads((ROOT / "config" / "schema.json").read_text(encoding="utf-8")))
+    accepted = [
+        yaml.safe_load(PUBLISHED.replace("    port:\n", "")),
+        *(yaml.safe_load(path.read_text()) for path in (ROOT / "config").glob("*.yaml")),
+    ]
+    for content in accepted:
+        assert [error.message for error in validator.iter_errors(content)] == []
+    for content in ({"num_step": 3}, {"num_steps": 0}, {"experiments": [{"agent": {"llm": {"temprature": 1}}}]}, {"mode": "valid"}):
+        assert not validator.is_valid(content)
