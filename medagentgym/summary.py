@@ -222,7 +222,7 @@ def _effort(judged: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def wilson_interval(successes: int, count: int) -> tuple[float | None, float | None]:
-    """The 95 % score interval of a share (E. B. Wilson, J. Am. Stat. Assoc. 22, 209, 1927), not corrected for continuity; unknown for a count of 0."""
+    """The 95 % score interval of a share (E. B. Wilson, J. Am. Stat. Assoc. 22, 209, 1927), without continuity correction; unknown for 0."""
     if count == 0:
         return None, None
     z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)

@@ -51,7 +51,8 @@ def test_a_run_is_summed_up_in_one_row_an_experiment_and_judge(tmp_path: Path, f
     expected = {
         "asked": "5", "done": "5", "missing": "0", "scored": "5", "unscorable": "0", "successes": "3", "success_rate": "0.6", "censored": "0",
         "ci_low": "0.230724", "ci_high": "0.882379", "first_successes": "2", "first_scored": "5", "first_rate": "0.4",
-        "usable": "3", "usable_successes": "2", "usable_rate": "0.666667", "floor": "0.4", "floor_instances": "5", "usable_floor": "0.666667", "pass_at_k": "",
+        "usable": "3", "usable_successes": "2", "usable_rate": "0.666667", "floor": "0.4", "floor_instances": "5", "usable_floor": "0.666667",
+        "pass_at_k": "",
         "disagreements": "1", "compared": "5", "mean_steps": "2.0", "mean_attempts": "1.0", "calls": "10", "prompt_tokens": "5000",
         "cost": "unknown", "stop_reasons": "out_of_steps 1, submitted 4", "sandbox": "bubblewrap (namespaces)", "protocol": "submit",
     }  # fmt: skip
