@@ -122,8 +122,8 @@ class _Files:
         os.lseek(descriptor, 0, os.SEEK_SET)
         return descriptor
 
-    def add_read_only(self, content: bytes, path: str) -> None:
-        self.arguments += ["--perms", "0444", "--ro-bind-data", str(self.open(content)), path]
+    def add_read_only(self, content: bytes, path: str, mode: str = "0444") -> None:
+        self.arguments += ["--perms", mode, "--ro-bind-data", str(self.open(content)), path]
 
     def close(self) -> None:
         for descriptor in self.descriptors:
@@ -218,6 +218,7 @@ def _interpreter_mounts(files: _Files, interpreter: Interpreter) -> Iterator[str
         for name in dict.fromkeys(("python", "python3", executable.name)):
             yield from ("--symlink", str(executable), str(inside / "bin" / name))
         files.add_read_only(_environment_configuration(interpreter, executable), str(inside / "pyvenv.cfg"))
+        files.add_read_only(b'#!/bin/sh\nexec python -m pip "$@"\n', str(inside / "bin" / "pip"), "0555")
         yield from _without_this_package(interpreter.packages, inside / interpreter.packages.relative_to(interpreter.prefix))
 
 

@@ -174,7 +174,7 @@ class Step:
 
     def _run_code(self, code: str, seed: int) -> NoReturn:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        sys.path.insert(0, "")
+        sys.path[:0] = ["", *self.zygote.writable_paths]
         random.seed(seed)
         numpy_random = sys.modules.get("numpy.random")
         if numpy_random is not None:
@@ -327,7 +327,11 @@ class Zygote:
             self.prctl(PR_SET_CHILD_SUBREAPER, 1)
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # as PID 1 it then ignores every signal of its children
         os.chdir(self.settings.work)
-        del sys.path[0]  # the zygote itself imports nothing from where steps can write
+        del sys.path[0]
+        self.writable_paths = os.environ["PYTHONPATH"].split(":")  # the zygote itself imports nothing from where steps can write
+        for path in self.writable_paths:
+            sys.path.remove(path)
+            sys.path_importer_cache.pop(path, None)  # a step shall find what is there then, not what was there now
         started = time.monotonic()
         compiled, missing = self._preload()
         self._import_answers()
