@@ -54,8 +54,7 @@ class BubblewrapBackend:
         """Start a box. Raises `InfrastructureError` where bubblewrap is missing or the box does not come up, `UserError` for the interpreter."""
         interpreter = describe(spec.python)
         identity = _unused_identity() if self._as_root else None
-        if self._as_root:
-            _check_readable(spec)
+        _check_mounts(spec, by_others=self._as_root)
         files = _Files()
         try:
             _add_accounts(files, USER if identity is None else identity)
@@ -70,7 +69,7 @@ class BubblewrapBackend:
             command += [*files.arguments, "--remount-ro", "/", "--chdir", WORK_FOLDER, "--seccomp", str(program_filter), "--clearenv"]
             for name, value in _environment(interpreter).items():
                 command += ["--setenv", name, value]
-            command += ["--", _python_in_box(interpreter), "-s", f"{PROGRAM_FOLDER}/zygote.py"]
+            command += ["--", f"{ENVIRONMENT_FOLDER}/bin/python", "-s", f"{PROGRAM_FOLDER}/zygote.py"]
         except BaseException:
             files.close()
             raise
@@ -145,12 +144,14 @@ def _largest_user() -> int:
     return max(inside + count for inside, _, count in ranges)
 
 
-def _check_readable(spec: BoxSpec) -> None:
-    """The box's user owns nothing, so what it reads has to be readable by everybody. Raises `UserError` naming the first that is not."""
+def _check_mounts(spec: BoxSpec, *, by_others: bool) -> None:
+    """Raises `UserError` naming the first that is missing, or, as root, that is not readable by everybody: the box's user owns nothing."""
     for source in spec.read_only.values():
-        for path in itertools.chain([source], source.iterdir() if source.is_dir() else []):
+        if not source.exists():
+            raise UserError(f"{source}: does not exist, and the sandbox is to show it to the code; build the data first")
+        for path in itertools.chain([source], source.iterdir() if source.is_dir() and by_others else []):
             mode = path.stat().st_mode
-            if mode & 0o004 == 0 or (path.is_dir() and mode & 0o001 == 0):
+            if by_others and (mode & 0o004 == 0 or (path.is_dir() and mode & 0o001 == 0)):
                 raise UserError(f"{path}: not readable by others, and as root code runs as a user of its own; run `chmod -R o+rX {source}`")
 
 
@@ -195,12 +196,6 @@ def _installation_in_box(interpreter: Interpreter) -> PurePosixPath:
     return PurePosixPath(INSTALLATION_FOLDER) if any(own.is_relative_to(folder) for folder in _RESERVED) else own
 
 
-def _python_in_box(interpreter: Interpreter) -> str:
-    if interpreter.is_virtual:
-        return f"{ENVIRONMENT_FOLDER}/bin/python"
-    return str(_executable_in_box(interpreter))
-
-
 def _executable_in_box(interpreter: Interpreter) -> PurePosixPath:
     return _installation_in_box(interpreter) / interpreter.executable.relative_to(interpreter.base_prefix)
 
@@ -210,15 +205,16 @@ def _interpreter_mounts(files: _Files, interpreter: Interpreter) -> Iterator[str
     installation = _installation_in_box(interpreter)
     if not installation.is_relative_to("/usr"):
         yield from (*_parents(str(installation)), "--ro-bind", str(interpreter.base_prefix), str(installation))
+    inside = PurePosixPath(ENVIRONMENT_FOLDER)
+    executable = _executable_in_box(interpreter)
+    yield from _parents(str(inside / "bin" / "python"))
+    for name in dict.fromkeys(("python", "python3", executable.name)):
+        yield from ("--symlink", str(executable), str(inside / "bin" / name))
+    files.add_read_only(b'#!/bin/sh\nexec python -m pip "$@"\n', str(inside / "bin" / "pip"), "0555")
     if interpreter.is_virtual:
         library = interpreter.packages.parents[1].relative_to(interpreter.prefix)
-        inside = PurePosixPath(ENVIRONMENT_FOLDER)
-        executable = _executable_in_box(interpreter)
-        yield from (*_parents(str(inside / "bin" / "python")), "--ro-bind", str(interpreter.prefix / library), str(inside / library))
-        for name in dict.fromkeys(("python", "python3", executable.name)):
-            yield from ("--symlink", str(executable), str(inside / "bin" / name))
+        yield from ("--ro-bind", str(interpreter.prefix / library), str(inside / library))
         files.add_read_only(_environment_configuration(interpreter, executable), str(inside / "pyvenv.cfg"))
-        files.add_read_only(b'#!/bin/sh\nexec python -m pip "$@"\n', str(inside / "bin" / "pip"), "0555")
         yield from _without_this_package(interpreter.packages, inside / interpreter.packages.relative_to(interpreter.prefix))
 
 
@@ -238,9 +234,7 @@ def _without_this_package(packages: Path, inside: PurePosixPath) -> Iterator[str
 
 def _environment(interpreter: Interpreter) -> dict[str, str]:
     installation = _installation_in_box(interpreter)
-    folders = [ENVIRONMENT_FOLDER] if interpreter.is_virtual else []
-    folders += [str(installation), "/usr/local", "/usr"]
-    path = ":".join(dict.fromkeys(f"{folder}/bin" for folder in folders))
+    path = ":".join(dict.fromkeys(f"{folder}/bin" for folder in (ENVIRONMENT_FOLDER, installation, "/usr/local", "/usr")))
     environment = step_environment(path=f"{path}:/bin", home=WORK_FOLDER, temporary="/tmp")
     if installation == PurePosixPath(INSTALLATION_FOLDER):
         environment["LD_LIBRARY_PATH"] = f"{installation}/lib"
