@@ -1,0 +1,123 @@
+"""The rule-based agent: a floor for agents with a language model.
+
+It sees what a model sees. It reads the question with rules of English (`medagentgym.agent.baseline_rules`), looks the terms of the question up with
+`request_info`, writes a query into a Python program, runs it with `validate_code`, tries its next reading where that fails or finds nothing, and submits.
+The same prompt makes it act the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from itertools import islice, product
+
+from medagentgym.agent.base import EpisodeStart, Message
+from medagentgym.agent.baseline_rules.queries import Query, queries
+from medagentgym.agent.baseline_rules.query_parts import Reading
+from medagentgym.agent.baseline_rules.question import Question, read_question
+from medagentgym.agent.baseline_rules.terms import Name, lookups, names_in, numbers_as_names
+from medagentgym.agent.conversation import ConversationAgent, Reply
+from medagentgym.env.replies import as_reply
+
+NAMES_TRIED = 3
+"""Names of the tables that are tried for a term."""
+PROGRAMS_TRIED = 4
+"""Programs that are run at most."""
+
+Plan = Generator[str, str, None]
+"""Gives replies, is sent the observations."""
+
+
+class BaselineAgent(ConversationAgent):
+    """Agent `baseline`: answers by rules. What it cannot read it answers with None."""
+
+    name = "baseline"
+
+    def reset(self, start: EpisodeStart) -> None:
+        """Begin an episode: forget the last one."""
+        super().reset(start)
+        self._plan = self._episode()
+
+    def reply(self, messages: Sequence[Message]) -> Reply:
+        """The next action, as a model would write it, after the observation that stands last in the conversation."""
+        return Reply(self._plan.send(str(messages[-1]["content"])) if self._replies else next(self._plan))
+
+    def _episode(self) -> Plan:
+        """Look terms up, run the programs of one reading after another until one answers, submit."""
+        fields = self.start.fields
+        if "validate_code" in self.permitted_actions:
+            yield from self._answer(fields.get("question", ""), fields.get("now", ""), fields.get("database", ""))
+        while True:
+            yield as_reply("submit")
+
+    def _answer(self, text: str, now: str, database: str) -> Plan:
+        answered = False
+        if text and now and database:
+            question = read_question(text, now)
+            offers = yield from self._look_up(question)
+            for query in islice(_readings(question, offers), PROGRAMS_TRIED):
+                observation = yield as_reply("validate_code", {"code": program(query, database)})
+                answered = answered or has_answer(observation)
+                if finds_something(observation):
+                    return
+        if not answered:
+            yield as_reply("validate_code", {"code": "answer = None\n"})
+
+    def _look_up(self, question: Question) -> Generator[str, str, list[list[Name]]]:
+        """The names that the tables have for each term of a question."""
+        offers = []
+        for term in question.terms:
+            names = numbers_as_names(term)
+            if not names and "request_info" in self.permitted_actions:
+                for lookup in lookups(term):
+                    observation = yield as_reply("request_info", lookup.params())
+                    names = names_in(observation, term)
+                    if names:
+                        break
+            offers.append(names[:NAMES_TRIED])
+        return offers
+
+
+def _readings(question: Question, offers: Sequence[Sequence[Name]]) -> Iterator[Query]:
+    """The queries of all readings, each once: first with the likeliest names."""
+    seen = set()
+    for names in product(*offers):
+        for query in queries(Reading(question, names)):
+            if query.sql not in seen:
+                seen.add(query.sql)
+                yield query
+
+
+_ANSWERS = {
+    "value": "answer = rows[0][0] if rows else None",
+    "truth": "answer = bool(rows[0][0]) if rows and rows[0][0] is not None else None",
+    "list": "answer = [list(row) for row in rows]",
+}
+
+
+def program(query: Query, database: str) -> str:
+    """The Python program that runs a query on the database and leaves its answer."""
+    plain = not any(mark in query.sql for mark in ('"', "\\"))
+    sql = f'"""\n{query.sql}\n"""' if plain else repr(query.sql)
+    return "\n".join(
+        [
+            "import sqlite3",
+            "",
+            f"# {query.rule}",
+            f"sql = {sql}",
+            f'connection = sqlite3.connect("file:{database}?mode=ro&immutable=1", uri=True)',
+            "rows = connection.execute(sql).fetchall()",
+            'print(len(rows), "rows, the first:", rows[:3])',
+            _ANSWERS[query.shape],
+            "",
+        ]
+    )
+
+
+def has_answer(observation: str) -> bool:
+    """Whether a program ran to its end and left an answer."""
+    return observation.startswith("The code ran to its end.") and "\nanswer:\n" in observation
+
+
+def finds_something(observation: str) -> bool:
+    """Whether the answer of a program is something else than nothing."""
+    return has_answer(observation) and observation.rpartition("\nanswer:\n")[2].strip() not in ("null", "[]")
