@@ -92,7 +92,7 @@ def _make_up(data: DatasetConfig, folder: Path) -> tuple[Path, dict[Mode, Questi
 
 def _rules(data: DatasetConfig) -> CohortRules:
     if data.synthetic is not None:
-        return CohortRules.everything()
+        return CohortRules.everything(seed=data.synthetic.seed)
     return CohortRules(sample_patients=data.sample_patients, current_share=data.current_share, seed=data.seed)
 
 

@@ -39,9 +39,9 @@ class CohortRules:
     seed: int = 0
 
     @classmethod
-    def everything(cls) -> CohortRules:
-        """Every admission of every patient, times as they are: for made-up records in their final form."""
-        return cls(shift_times=False, over_age=None, under_age=None, stay_quantile=None, sample_patients=None)
+    def everything(cls, seed: int = 0) -> CohortRules:
+        """Every admission of every patient, times as they are: for made-up records in their final form. The seed is that of the prices."""
+        return cls(seed=seed, shift_times=False, over_age=None, under_age=None, stay_quantile=None, sample_patients=None)
 
     def to_json(self) -> dict[str, Any]:
         """The rules as JSON data."""

@@ -132,10 +132,11 @@ class MimicIIICut:
         self._rules = rules
         settings: dict[str, str | bool | int | float | list[str]] = {
             "threads": min(4, os.cpu_count() or 1),
-            "memory_limit": "1GB",
+            "memory_limit": "512MB",
             "temp_directory": str(scratch),
         }
         self._connection: duckdb.DuckDBPyConnection = duckdb.connect(config=settings)
+        self._connection.execute("SET enable_progress_bar = false")
         self._connection.execute(
             f"CREATE MACRO moved(moment, days) AS CASE WHEN moment + to_days(CAST(days AS INTEGER)) <= TIMESTAMP '{NOW}' "
             "THEN moment + to_days(CAST(days AS INTEGER)) END"

@@ -341,6 +341,21 @@ def test_what_is_wrong_with_a_database_is_named_and_nothing_is_left(
     assert list(data_folder(config).parent.iterdir()) == []
 
 
+@pytest.mark.slow
+def test_made_up_records_are_built_without_shift_or_filters(tmp_path: Path) -> None:
+    made_up = {"patients": 40, "seed": 2, "train": 6, "test": 20}
+    config = config_of(tmp_path, synthetic=made_up)
+    assert MimicIII.sources(config) == []
+    assert (MimicIII.count(config), MimicIII.count(config_of(tmp_path, mode="train", synthetic=made_up))) == (20, 6)
+    planned = MimicIII.indices(config)
+    task = built_task(config)
+    assert [idx for idx in range(20) if not task.instance(idx).record["is_impossible"]] == planned
+    assert task.manifest["tables"]["PATIENTS"]["rows"] == 40
+    assert task.manifest["questions"]["test"]["error"] == 0
+    assert task.manifest["questions"]["test"]["usable_share"] > 0.5
+    assert sorted(path.name for path in task.folder.iterdir()) == ["build.json", "database", "lookup.sqlite", "test_tasks.jsonl", "train_tasks.jsonl"]
+
+
 # --- real data ------------------------------------------------------------------------------------------------------------------------------------
 
 
