@@ -31,8 +31,9 @@ class RawTable:
     def scan(self) -> str:
         """A DuckDB table function that streams the file: every column as text under its upper-case name, an empty field as null."""
         columns = ", ".join(f"{quote_text(column.upper())}: 'VARCHAR'" for column in self.header)
+        literal = re.sub(r"([*?\[])", r"[\1]", str(self.path))
         return (
-            f"read_csv({quote_text(str(self.path))}, columns = {{{columns}}}, auto_detect = false, header = true, delim = ',', "
+            f"read_csv({quote_text(literal)}, columns = {{{columns}}}, auto_detect = false, header = true, delim = ',', "
             "quote = '\"', escape = '\"', nullstr = '')"
         )
 
@@ -45,8 +46,11 @@ class RawTable:
         if kind == "text":
             return f"lower({text})"
         duckdb_type = {"integer": "BIGINT", "real": "DOUBLE", "time": "TIMESTAMP"}[kind]
+        cast = f"try_cast({text} AS {duckdb_type})"
+        if kind != "integer":
+            cast = f"CASE WHEN isfinite({cast}) THEN {cast} END"
         complaint = f"{quote_text(f'{_WRONG_VALUE}{self.path}: column {column}: ')} || {text} || {quote_text(_NOT_OF_KIND[kind])}"
-        return f"coalesce(try_cast({text} AS {duckdb_type}), CASE WHEN {text} IS NOT NULL THEN CAST(error({complaint}) AS {duckdb_type}) END)"
+        return f"coalesce({cast}, CASE WHEN {text} IS NOT NULL THEN CAST(error({complaint}) AS {duckdb_type}) END)"
 
 
 def table_files(folder: Path, key: str) -> dict[str, Path]:

@@ -275,6 +275,7 @@ def _append(name: str, line: str) -> Callable[[Path], None]:
         (_damage("PATIENTS.csv", b""), "PATIENTS.csv", "the file is empty"),
         (_append("LABEVENTS.csv", "5,1,10,50971\n"), "LABEVENTS.csv", r"line \d+: not a readable CSV file"),
         (_append("LABEVENTS.csv", "5,1,10,50971,2150-03-01 10:00:00,x,high,mEq/L\n"), "LABEVENTS.csv", "column VALUENUM: high is not a number"),
+        (_append("LABEVENTS.csv", "5,1,10,50971,2150-03-01 10:00:00,x,nan,mEq/L\n"), "LABEVENTS.csv", "column VALUENUM: nan is not a number"),
         (_append("ADMISSIONS.csv", "5,1,ten,2150-03-01,,,,,,,,,\n"), "ADMISSIONS.csv", "column HADM_ID: ten is not a whole number"),
         (_append("PATIENTS.csv", "5,11,F,yesterday,,0\n"), "PATIENTS.csv", "column DOB: yesterday is not a time"),
         (_damage("D_LABITEMS.csv", b"ROW_ID,ITEMID,LABEL,label\n"), "D_LABITEMS.csv", "column LABEL, label occurs more than once"),
@@ -311,6 +312,6 @@ def test_the_compressed_file_counts_where_a_table_is_there_twice(tmp_path: Path,
     assert manifest(build(tmp_path, raw))["digest"] == manifest(built)["digest"]
 
 
-def test_folders_with_quotes_and_spaces_are_read(tmp_path: Path, built: Path) -> None:
-    raw = write_raw(tmp_path / "it's a {raw} folder, %d")
+def test_folders_with_quotes_spaces_and_wildcards_are_read(tmp_path: Path, built: Path) -> None:
+    raw = write_raw(tmp_path / "it's a {raw} [folder] *, %d?")
     assert manifest(build(tmp_path, raw, name="it's {built}"))["digest"] == manifest(built)["digest"]
