@@ -21,6 +21,7 @@ from medagentgym.errors import InfrastructureError, UserError
 from medagentgym.sandbox.base import DATA_FOLDER, WORK_FOLDER, BoxSpec
 from medagentgym.sandbox.box import Launch, ZygoteBox
 from medagentgym.sandbox.environment import step_environment
+from medagentgym.sandbox.identity import unused_identity
 from medagentgym.sandbox.interpreter import Interpreter, describe
 from medagentgym.sandbox.seccomp import filter_program
 
@@ -38,7 +39,6 @@ _WRITABLE = (WORK_FOLDER, "/tmp", "/dev/shm")
 _RESERVED = tuple(map(PurePosixPath, (WORK_FOLDER, DATA_FOLDER, "/tmp", "/dev", "/proc", "/run", "/etc", "/opt")))
 _SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/mime.types")
-_slots = itertools.count()
 
 
 class BubblewrapBackend:
@@ -53,7 +53,7 @@ class BubblewrapBackend:
     def start(self, spec: BoxSpec) -> ZygoteBox:
         """Start a box. Raises `InfrastructureError` where bubblewrap is missing or the box does not come up, `UserError` for the interpreter."""
         interpreter = describe(spec.python)
-        identity = _unused_identity() if self._as_root else None
+        identity = unused_identity() if self._as_root else None
         _check_mounts(spec, by_others=self._as_root)
         files = _Files()
         try:
@@ -65,7 +65,7 @@ class BubblewrapBackend:
                 *_own_program(files),
                 *_interpreter_mounts(files, interpreter),
             ]
-            program_filter = files.open(filter_program(own_network=True, own_processes=True))
+            program_filter = files.open(filter_program(own_network=True, own_processes=True, own_files=True))
             command += [*files.arguments, "--remount-ro", "/", "--chdir", WORK_FOLDER, "--seccomp", str(program_filter), "--clearenv"]
             for name, value in _environment(interpreter).items():
                 command += ["--setenv", name, value]
@@ -73,7 +73,7 @@ class BubblewrapBackend:
         except BaseException:
             files.close()
             raise
-        settings = {"work": WORK_FOLDER, "scratch": _WRITABLE, "capped": _WRITABLE, "identity": identity, "process_limit": True}
+        settings = {"work": WORK_FOLDER, "scratch": _WRITABLE, "capped": _WRITABLE, "identity": identity, "process_limit": spec.limits.processes + 1}
         launch = Launch(command=command, settings=settings, descriptors=tuple(files.descriptors))
         return ZygoteBox(spec, launch, data_folder=DATA_FOLDER, work_folder=WORK_FOLDER)
 
@@ -127,21 +127,6 @@ class _Files:
     def close(self) -> None:
         for descriptor in self.descriptors:
             os.close(descriptor)
-
-
-def _unused_identity() -> int:
-    """A user and group number for one box that nobody else has: the kernel counts a box's processes by it."""
-    number = os.getpid() * 64 + next(_slots) % 64
-    first, mapped = 1_000_000_000, _largest_user()
-    if mapped >= 2**31:
-        return first + number % 1_000_000_000
-    return 61_184 + number % 4_336  # what service managers use for short-lived users
-
-
-@lru_cache(maxsize=1)
-def _largest_user() -> int:
-    ranges = [list(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text().splitlines()]
-    return max(inside + count for inside, _, count in ranges)
 
 
 def _check_mounts(spec: BoxSpec, *, by_others: bool) -> None:

@@ -1,7 +1,7 @@
 """No isolation: code steps run as the user who runs medagentgym, in a temporary folder. Only taken by name.
 
 The zygote, the limits of one process, the fixed environment and the sweep after each step are those of every backend. But the code sees the host: its
-files, its network, its processes. The size of the work folder is not capped, and the task's data are where they are, see `Box.data_folder`.
+files, its network, its processes. The task's data are where they are, see `Box.data_folder`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from medagentgym.sandbox.base import DATA_FOLDER, BoxSpec
 from medagentgym.sandbox.box import Launch, ZygoteBox
 from medagentgym.sandbox.environment import step_environment
+from medagentgym.sandbox.identity import processes_of_this_user
 from medagentgym.sandbox.interpreter import describe
 
 
@@ -36,8 +37,9 @@ class NoBackend:
                 "work": str(work),
                 "scratch": [str(work), str(temporary)],
                 "capped": [],
+                "watched": [str(work), str(temporary)],
                 "own_folder": str(folder),
-                "process_limit": False,
+                "process_limit": processes_of_this_user() + spec.limits.processes,
             },
             clean_up=lambda: shutil.rmtree(folder, ignore_errors=True),
         )

@@ -37,6 +37,11 @@ _UNSUPPORTED = ["setxattr", "lsetxattr", "fsetxattr", "setxattrat"]
 """File attributes would outlive an episode on a folder that stays."""
 _IGNORED = ["sync", "syncfs"]
 """They would flush the host's disks; there is nothing in a box to flush."""
+# fmt: off
+_OF_OWNERS = [
+    "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "utime", "utimes", "futimesat", "utimensat",
+]
+# fmt: on
 _NAMESPACES = (0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000)
 _TERMINAL_INPUT = (0x5412, 0x541C)
 _WORD = 0xFFFFFFFF
@@ -46,11 +51,13 @@ _ERRNO_ACTION = 0x00050000
 
 
 @lru_cache(maxsize=4)
-def filter_program(*, own_network: bool, own_processes: bool) -> bytes:
+def filter_program(*, own_network: bool, own_processes: bool, own_files: bool) -> bytes:
     """The filter as a classic BPF program (an array of `struct sock_filter`).
 
     `own_network`: the box has a network namespace, so that sockets reach nothing but the box; else sockets are denied altogether.
-    `own_processes`: the zygote is PID 1 in a namespace of its own, and no step may change its limits or its schedule.
+    `own_processes`: the zygote is PID 1 in a namespace of its own, and no step may change its limits or its schedule; else those of no other process.
+    `own_files`: what a step can reach is its own or read-only; else changes of mode, owner and times are ignored (as if they had been made), because
+    Landlock does not keep them within.
     Raises `InfrastructureError` where libseccomp is missing.
     """
     try:
@@ -85,14 +92,16 @@ def filter_program(*, own_network: bool, own_processes: bool) -> bytes:
         if family not in (AF_UNIX, AF_INET):
             deny("socket", seccomp.Arg(0, seccomp.EQ, family), code=errno.EAFNOSUPPORT)
     deny("socket", seccomp.Arg(0, seccomp.GT, AF_INET6), code=errno.EAFNOSUPPORT)
-    if own_processes:
-        for name in ("prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"):
-            deny(name, word_is(0, 1))
-        deny("setpriority", word_is(1, 1))
-        deny("ioprio_set", word_is(1, 1))
-        for group_or_user in (1, 2):
-            deny("setpriority", word_is(0, group_or_user))
-            deny("ioprio_set", word_is(0, group_or_user + 1))
+    for name in ("prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"):
+        deny(name, word_is(0, 1) if own_processes else seccomp.Arg(0, seccomp.NE, 0))
+    for name in ("setpriority", "ioprio_set"):
+        deny(name, word_is(1, 1) if own_processes else seccomp.Arg(1, seccomp.NE, 0))
+    for group_or_user in (1, 2):
+        deny("setpriority", word_is(0, group_or_user))
+        deny("ioprio_set", word_is(0, group_or_user + 1))
+    if not own_files:
+        for name in _OF_OWNERS:
+            deny(name, code=0)
     return _newer_calls_denied() + _exported(rules)
 
 

@@ -11,13 +11,15 @@ from pathlib import Path
 from medagentgym.errors import InfrastructureError, MedAgentGymError, one_line
 from medagentgym.sandbox.base import Backend, BoxSpec
 from medagentgym.sandbox.bubblewrap import BubblewrapBackend
+from medagentgym.sandbox.landlock import LandlockBackend
 from medagentgym.sandbox.none import NoBackend
 
-_BACKENDS: dict[str, Callable[[], Backend]] = {"bubblewrap": BubblewrapBackend, "none": NoBackend}
+_BACKENDS: dict[str, Callable[[], Backend]] = {"bubblewrap": BubblewrapBackend, "landlock": LandlockBackend, "none": NoBackend}
 """In the order in which `auto` tries them; `none` is only taken by name."""
 
 _ADVICE = {
     "bubblewrap": "install bubblewrap (system package, or medagentgym[bubblewrap]) and permit unprivileged user namespaces, or run as root",
+    "landlock": "use Linux 6.12 or newer with Landlock switched on (`lsm=` of the kernel command line), with libseccomp2",
     "none": "give a Python interpreter that runs",
 }
 

@@ -19,6 +19,7 @@ At the end of the channel the zygote exits, and with it everything in the box.
 from __future__ import annotations
 
 import array
+import base64
 import contextlib
 import ctypes
 import errno
@@ -39,12 +40,18 @@ from typing import Any, NoReturn
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
-PR_SET_SECCOMP = 22
+PR_SET_KEEPCAPS = 8
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_RAISE = 2
+CAP_DAC_READ_SEARCH = 2
+CAPABILITY_VERSION = 0x20080522
 
 LONGEST_REQUEST = 1 << 20
 WATCH_SECONDS = 0.05
+LOOK_SECONDS = 0.25
+"""How often watched folders are looked through."""
 RESET_SECONDS = 1.0
 DEEPEST_FOLDER = 200
 MOST_FRAMES = 1000
@@ -75,8 +82,14 @@ class Settings:
         """Folder of the host around the scratch folders, removed at the end."""
         self.identity: int | None = data.get("identity")
         """User and group to become, where the box starts as root without a user namespace."""
-        self.process_limit: bool = data["process_limit"]
-        """Whether the kernel counts the processes of this box alone."""
+        self.watched: list[str] = data.get("watched", [])
+        """Those of them that are not, whose files are looked through now and then."""
+        self.keep_reading: bool = data.get("keep_reading", False)
+        """Whether the new user may still read what root can, which the confinement then narrows."""
+        self.process_limit: int = data["process_limit"]
+        """How many processes and threads the kernel may count for the box's user."""
+        self.confinement: dict[str, Any] | None = data.get("confinement")
+        """What `confinement.Confinement` takes, where the box itself does not isolate."""
         self.text_bytes: int = data["text_bytes"]
         """Longest text of an unprinted answer."""
 
@@ -166,6 +179,8 @@ class Step:
         for name, soft, hard in self.zygote.resource_limits:
             resource.setrlimit(name, (soft, hard))
         os.chdir(self.settings.work)
+        if self.zygote.confinement is not None:
+            self.zygote.confinement.apply()
 
     def _exec_shell(self, command: str) -> NoReturn:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -305,20 +320,18 @@ class Zygote:
         self.channel = channel
         self.is_init = os.getpid() == 1
         self.highest_descriptor = channel.fileno()
-        library = ctypes.CDLL(None, use_errno=True)
-        self._prctl = library.prctl
+        self._library = ctypes.CDLL(None, use_errno=True)
+        self.confinement: Any = None
         self.settings = Settings(receive_frame(channel))
 
-    def prctl(self, option: int, value: int) -> None:
-        """`man 2 prctl` with one argument. What the kernel refuses is left as it is."""
-        self._prctl(option, *(ctypes.c_ulong(number) for number in (value, 0, 0, 0)))
+    def prctl(self, option: int, first: int, second: int = 0) -> None:
+        """`man 2 prctl`. What the kernel refuses is left as it is."""
+        self._library.prctl(option, *(ctypes.c_ulong(number) for number in (first, second, 0, 0)))
 
     def prepare(self) -> dict[str, Any]:
         """Give up every privilege, shield the process, import the libraries: what the host is told when the box is ready."""
         if self.settings.identity is not None:
-            os.setgroups([])
-            os.setresgid(*3 * (self.settings.identity,))
-            os.setresuid(*3 * (self.settings.identity,))
+            self._become(self.settings.identity)
         self.prctl(PR_SET_NO_NEW_PRIVS, 1)
         self.prctl(PR_SET_DUMPABLE, 0)
         if self.is_init:
@@ -334,12 +347,28 @@ class Zygote:
             sys.path_importer_cache.pop(path, None)  # a step shall find what is there then, not what was there now
         started = time.monotonic()
         compiled, missing = self._preload()
-        self._import_answers()
+        self.answers = import_neighbour("answers")
+        if self.settings.confinement is not None:
+            program = base64.b64decode(self.settings.confinement["filter"])
+            self.confinement = import_neighbour("confinement").Confinement(self.settings.confinement["paths"], program)
         self.highest_descriptor = max(int(name) for name in os.listdir("/proc/self/fd"))
         self.resource_limits = self._resource_limits()
         gc.collect()
         gc.freeze()
         return {"ready": True, "preload_seconds": time.monotonic() - started, "compiled": compiled, "missing": missing}
+
+    def _become(self, identity: int) -> None:
+        """Become another user without any privilege, but for that to read where it is to be kept."""
+        self.prctl(PR_SET_KEEPCAPS, int(self.settings.keep_reading))
+        os.setgroups([])
+        os.setresgid(*3 * (identity,))
+        os.setresuid(*3 * (identity,))
+        kept = 1 << CAP_DAC_READ_SEARCH if self.settings.keep_reading else 0
+        header, sets = struct.pack("=Ii", CAPABILITY_VERSION, 0), struct.pack("=6I", kept, kept, kept, 0, 0, 0)
+        if self._library.capset(header, sets) != 0:
+            raise OSError(ctypes.get_errno(), "privileges cannot be given up")
+        if kept:
+            self.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH)
 
     def _preload(self) -> tuple[int, list[str]]:
         """Import the modules: how many had no bytecode that fits, and which are not installed."""
@@ -367,15 +396,6 @@ class Zygote:
             SourceFileLoader.set_data = write  # type: ignore[method-assign]
         return compiled, missing
 
-    def _import_answers(self) -> None:
-        import importlib.util
-
-        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "answers.py")
-        spec = importlib.util.spec_from_file_location("answers", path)
-        assert spec is not None and spec.loader is not None
-        self.answers = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(self.answers)
-
     def _resource_limits(self) -> list[tuple[int, int, int]]:
         limits = self.settings.limits
         megabyte = 1024 * 1024
@@ -387,12 +407,11 @@ class Zygote:
             (resource.RLIMIT_AS, pages[0] + 4 * memory + 4096 * megabyte, 0),
             (resource.RLIMIT_FSIZE, int(limits["file_mb"]) * megabyte, 0),
             (resource.RLIMIT_NOFILE, int(limits["open_files"]), 0),
+            (resource.RLIMIT_NPROC, self.settings.process_limit, 0),
             (resource.RLIMIT_CORE, 0, 0),
             (resource.RLIMIT_MEMLOCK, 0, 0),
             (resource.RLIMIT_MSGQUEUE, 0, 0),
         ]
-        if self.settings.process_limit:
-            wanted.append((resource.RLIMIT_NPROC, int(limits["processes"]) + 1, 0))
         result = []
         for name, soft, more in wanted:
             highest = resource.getrlimit(name)[1]
@@ -450,15 +469,29 @@ class Zygote:
 
     def _full_folders(self) -> set[str]:
         """The limits of folders that are full to the last page."""
-        return {"work_mb" for folder in self.settings.capped if os.statvfs(folder).f_bavail == 0}
+        return {"work_mb" for folder in self.settings.capped if os.statvfs(folder).f_bavail == 0} | self.overfull_watched()
 
-    def too_many_files(self) -> bool:
-        """Whether one of the folders has more files than it may."""
+    def overfull(self) -> set[str]:
+        """The limits that the files of a folder exceed."""
+        limits = self.settings.limits
+        found = set()
         for folder in self.settings.capped:
             status = os.statvfs(folder)
-            if status.f_files - status.f_ffree > self.settings.limits["work_files"] + 1:
-                return True
-        return False
+            if status.f_files - status.f_ffree > limits["work_files"] + 1:
+                found.add("work_files")
+        return found
+
+    def overfull_watched(self) -> set[str]:
+        """The same for watched folders, where it takes longer to find out."""
+        limits = self.settings.limits
+        found = set()
+        for folder in self.settings.watched:
+            files, size = used_by(folder, int(limits["work_files"]))
+            if files > limits["work_files"]:
+                found.add("work_files")
+            if size > limits["work_mb"] * 1024 * 1024:
+                found.add("work_mb")
+        return found
 
     def kill_all(self, watch: Watch | None = None) -> None:
         """Kill every process but this one, and wait until none is left."""
@@ -530,6 +563,18 @@ class Zygote:
             os.close(descriptor)
 
 
+def import_neighbour(name: str) -> Any:
+    """Import a module that lies beside this program, without its folder becoming a place for other imports."""
+    import importlib.util
+
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def _warm_up(pandas: Any) -> None:
     """Do once what makes pandas import the rest of itself, so that it is not every step that does."""
     frame = pandas.read_csv(io.StringIO("text,number,time\na,1,2100-01-01\n"), parse_dates=["time"])
@@ -549,6 +594,7 @@ class Watch:
         self.is_shell = is_shell
         self.child = child
         self.deadline = deadline
+        self.next_look = 0.0
         self.cpu_seconds = 0.0
         self.status: int | None = None
         self.limits: list[str] = []
@@ -604,8 +650,10 @@ class Watch:
             self.limits.append("cpu_seconds")
         if threads > limits["processes"]:
             self.limits.append("processes")
-        if self.zygote.too_many_files():
-            self.limits.append("work_files")
+        self.limits += self.zygote.overfull()
+        if self.zygote.settings.watched and time.monotonic() > self.next_look:
+            self.limits += self.zygote.overfull_watched()
+            self.next_look = time.monotonic() + LOOK_SECONDS
         return bool(self.limits)
 
     def reaped(self, process: int, status: int, usage: resource.struct_rusage) -> None:
@@ -654,6 +702,22 @@ def proportional_memory(process: int) -> int:
         return 0
     except PermissionError:
         return int(read_text(f"/proc/{process}/statm").split()[1]) * resource.getpagesize()
+
+
+def used_by(folder: str, most: int) -> tuple[int, int]:
+    """Number of the files below a folder, and the bytes that they take on the disk; counting ends soon after `most` files."""
+    files = size = 0
+    waiting = [folder]
+    while waiting and files <= most:
+        try:
+            for entry in os.scandir(waiting.pop()):
+                files += 1
+                size += entry.stat(follow_symlinks=False).st_blocks * 512
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+        except OSError:  # removed meanwhile, or closed even to its owner
+            continue
+    return files, size
 
 
 def remove_entries(descriptor: int, deadline: float, depth: int = 0) -> None:

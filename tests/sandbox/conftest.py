@@ -12,7 +12,7 @@ import pytest
 from medagentgym.sandbox import Backend, Box, BoxSpec, Limits, choose_backend
 from medagentgym.sandbox.selection import probe
 
-BACKENDS = ("bubblewrap", "none")
+BACKENDS = ("bubblewrap", "landlock", "none")
 LIMITS = Limits(wall_seconds=20, cpu_seconds=20, memory_mb=1024, work_mb=64, work_files=500, file_mb=32, output_bytes=100_000, answer_bytes=50_000)
 
 

@@ -45,7 +45,7 @@ def call(number, *arguments):
 """
 
 
-@pytest.fixture(scope="module", params=["bubblewrap"])
+@pytest.fixture(scope="module", params=["bubblewrap", "landlock"])
 def isolating(request: pytest.FixtureRequest) -> Backend:
     outcome = probe(request.param)
     if not outcome.works:
@@ -124,7 +124,7 @@ def test_keys_and_the_home_folder_cannot_be_read(box: Box) -> None:
 def test_the_judges_cannot_be_read(box: Box) -> None:
     source = Path(medagentgym.__file__).parent / "judges" / "base.py"
     assert outcome(box, f"tried(lambda: open({str(source)!r}))") in ("ENOENT", "EACCES")
-    assert "ModuleNotFoundError" in box.run("import medagentgym.judges").stderr
+    assert box.run("import medagentgym.judges.base").exit_status == 1
 
 
 def test_no_environment_in_sight_holds_a_secret(box: Box) -> None:
@@ -132,7 +132,7 @@ def test_no_environment_in_sight_holds_a_secret(box: Box) -> None:
         box,
         f"""
         answer = []
-        for process in filter(str.isdigit, os.listdir("/proc")):
+        for process in map(str, range(1, 40000)):
             for name in ("environ", "cmdline"):
                 try:
                     if {SECRET!r} in open(f"/proc/{{process}}/{{name}}", errors="replace").read():
@@ -270,9 +270,10 @@ def test_raw_sockets_are_denied(box: Box) -> None:
         "os.symlink('/etc', data + '/link')",
     ],
 )
-def test_the_data_cannot_be_changed(box: Box, data: Path, expression: str) -> None:
+def test_the_data_cannot_be_changed(isolating: Backend, box: Box, data: Path, expression: str) -> None:
     before = {path.name: (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns) for path in data.iterdir()}
-    assert not outcome(box, f"tried(lambda data={box.data_folder!r}: {expression})").startswith("done")
+    ignored = isolating.name == "landlock" and ("chmod" in expression or "utime" in expression)
+    assert outcome(box, f"tried(lambda data={box.data_folder!r}: {expression})").startswith("done") == ignored
     assert {path.name: (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns) for path in data.iterdir()} == before
 
 
@@ -362,11 +363,12 @@ def test_system_calls_of_other_architectures_and_of_newer_kernels_are_denied(box
         assert attack(box, code).exit_status in (-signal.SIGSYS, -signal.SIGSEGV)
 
 
-def test_privileges_cannot_be_gained(box: Box) -> None:
+def test_privileges_cannot_be_gained(isolating: Backend, box: Box) -> None:
     assert outcome(box, "tried(lambda: os.setuid(0))") in ("EPERM", "EINVAL")
-    assert "NoNewPrivs:\t1" in box.shell("cat /proc/self/status").stdout
-    for line in box.shell("grep -E 'Cap(Prm|Eff|Amb)' /proc/self/status").stdout.splitlines():
-        assert int(line.split()[1], 16) == 0
+    status = dict(line.split(":\t", 1) for line in box.run("print(open('/proc/self/status').read())").stdout.strip().splitlines())
+    assert status["NoNewPrivs"] == "1"
+    for name in ("CapPrm", "CapEff", "CapAmb"):
+        assert int(status[name], 16) in ((0,) if isolating.level != "landlock-root" else (0, 1 << 2)), "only to read, which the rules narrow"
     assert "uid=0" not in box.shell("for f in /usr/bin/su /usr/bin/mount /usr/bin/passwd; do ls -l $f; done; su -c id; sudo -n id").stdout
     assert "uid=0" not in box.shell("cp /usr/bin/id id; chmod 4755 id; ./id").stdout
 

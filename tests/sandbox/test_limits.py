@@ -26,7 +26,7 @@ LIMITS = Limits(
 )
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", "none"])
+@pytest.fixture(scope="module", params=["bubblewrap", "landlock", "none"])
 def limited(request: pytest.FixtureRequest) -> Iterator[Box]:
     outcome = probe(request.param)
     if not outcome.works:
@@ -43,7 +43,7 @@ def box(limited: Box) -> Iterator[Box]:
     assert limited.run("answer = 'alive'").answer == "alive"
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", "none"])
+@pytest.fixture(scope="module", params=["bubblewrap", "landlock", "none"])
 def hasty(request: pytest.FixtureRequest) -> Iterator[Box]:
     """A box whose steps have one second."""
     with_limits = dataclasses.replace(LIMITS, wall_seconds=1.0)
@@ -143,7 +143,7 @@ def test_a_cyclic_answer_ends(box: Box) -> None:
 
 
 class TestFolders:
-    """Limits of a file system of its own, which the backend `none` does not have."""
+    """Limits of a file system of its own, which only `bubblewrap` has."""
 
     @pytest.fixture(autouse=True)
     def _only_with_file_systems(self, box: Box) -> None:
@@ -162,6 +162,25 @@ class TestFolders:
 
     def test_a_sparse_file_stays_within_the_file_size(self, box: Box) -> None:
         assert box.run("import os\nos.truncate(os.open('sparse', os.O_CREAT | os.O_RDWR), 2**40)").limits_hit == ("file_mb",)
+
+
+class TestWatchedFolders:
+    """The same limits where the folders are the host's."""
+
+    @pytest.fixture(autouse=True)
+    def _only_without_file_systems(self, box: Box) -> None:
+        if box.work_folder == "/work":
+            pytest.skip("the backend has file systems of its own")
+
+    @pytest.mark.parametrize("end", ["", "\nimport time\ntime.sleep(60)"])
+    def test_size(self, box: Box, end: str) -> None:
+        result = box.run("for number in range(10):\n    open(f'{number}', 'wb').write(bytes(2**20))" + end)
+        assert result.limits_hit == ("work_mb",)
+
+    @pytest.mark.parametrize("folder", [".", "$TMPDIR"])
+    def test_number_of_files(self, box: Box, folder: str) -> None:
+        result = box.shell(f"mkdir -p {folder}/a/b; cd {folder}/a/b; for n in $(seq 300); do : > $n; done; sleep 60")
+        assert result.limits_hit == ("work_files",) and result.exit_status is None
 
 
 def test_all_limits_hold_for_a_box_of_other_limits_too() -> None:
