@@ -15,6 +15,7 @@ from medagentgym.ehr.schema import Kind
 from medagentgym.errors import UserError, one_line
 
 _HEADER_BYTES = 65_536
+_BUFFER_BYTES = 4 * 2**20
 _WRONG_VALUE = "wrong value: "
 _NOT_OF_KIND: dict[str, str] = {"integer": " is not a whole number", "real": " is not a number", "time": " is not a time"}
 
@@ -34,7 +35,7 @@ class RawTable:
         literal = re.sub(r"([*?\[])", r"[\1]", str(self.path))
         return (
             f"read_csv({quote_text(literal)}, columns = {{{columns}}}, auto_detect = false, header = true, delim = ',', "
-            "quote = '\"', escape = '\"', nullstr = '')"
+            f"quote = '\"', escape = '\"', nullstr = '', buffer_size = {_BUFFER_BYTES})"
         )
 
     def value(self, column: str, kind: Kind) -> str:
