@@ -1,8 +1,8 @@
 """The rule-based agent: a floor for agents with a language model.
 
 It sees what a model sees. It reads the question with rules of English (`medagentgym.agent.baseline_rules`), looks the terms of the question up with
-`request_info`, writes a query into a Python program, runs it with `validate_code`, tries its next reading where that fails or finds nothing, and submits.
-The same prompt makes it act the same way.
+`request_info`, writes a query into a Python program, runs it with `validate_code`, tries its next reading where that fails or finds nothing, and
+submits. The same prompt makes it act the same way.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Generator, Iterator, Sequence
 from itertools import islice, product
 
 from medagentgym.agent.base import EpisodeStart, Message
-from medagentgym.agent.baseline_rules.queries import Query, queries
+from medagentgym.agent.baseline_rules.asked import Query, queries
 from medagentgym.agent.baseline_rules.query_parts import Reading
 from medagentgym.agent.baseline_rules.question import Question, read_question
-from medagentgym.agent.baseline_rules.terms import Name, lookups, names_in, numbers_as_names
+from medagentgym.agent.baseline_rules.terms import Name, lookups, names_in, numbers_as_names, unknown_names
 from medagentgym.agent.conversation import ConversationAgent, Reply
 from medagentgym.env.replies import as_reply
 
@@ -73,7 +73,7 @@ class BaselineAgent(ConversationAgent):
                     names = names_in(observation, term)
                     if names:
                         break
-            offers.append(names[:NAMES_TRIED])
+            offers.append(names[:NAMES_TRIED] or unknown_names(term))
         return offers
 
 

@@ -5,7 +5,7 @@
 - `phrases`: all else that a question says in fixed words: patient, sex, age, order, number of times, comparison.
 - `terms`: which words of the question name something in the tables, and what the lookup says of them.
 - `question`: the reading of a whole question.
-- `query_parts`, `queries`: SQL from a reading, one small rule for each thing that can be asked.
+- `query_parts`, `asked`: SQL from a reading, one small rule for each thing that can be asked.
 
 The rules know English and the columns of the tables. They know no question and no answer.
 """

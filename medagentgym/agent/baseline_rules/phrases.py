@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -82,6 +83,15 @@ def aggregate(text: str) -> str | None:
     return next((function for words, function in _AGGREGATES if re.search(words, text)), None)
 
 
+_RANK = re.compile(rf"\b({_NUMBER})\b")
+
+
+def rank(text: str) -> int | None:
+    """The number of "the three most frequent", "the top four"."""
+    match = _RANK.search(text)
+    return None if match is None else number(match[1])
+
+
 _PERIODS = (("daily|day|date", "%Y-%m-%d"), ("monthly|month", "%Y-%m"), ("yearly|annual|year", "%Y"))
 
 
@@ -108,11 +118,11 @@ def take(pattern: re.Pattern[str], text: str, replacement: str = " | ") -> Taken
 
 
 PATIENT = re.compile(r"\bpatients? (?:id |number |no\.? )?#?(\d+)\b(?:'s)?")
-ROUTE = re.compile(r"\b(?:via|through|by) (?:the )?([\w./ -]+?) route\b")
+ROUTE = re.compile(r"\b(?:via|through|by) (?:the )?(?!which|what)([\w./ -]+?) route\b")
 REPEATS = re.compile(
     rf"\b(?P<exact>exactly )?(?P<least>at least )?(?P<count>{_NUMBER})(?P<more> or more)?(?: times|(?<=once)|(?<=twice))(?P<after> or more)?(?![\w])"
 )
-AGES = (
+AGES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Range]], ...] = (
     (re.compile(r"\b(?:aged |age |of age )?(?P<low>\d+) (?:or (?:above|older|over)|and (?:above|older|over))"), lambda m: Range(int(m["low"]), None)),
     (re.compile(r"\b(?:aged|in their|age) (?P<decade>\d0)s\b"), lambda m: Range(int(m["decade"]), int(m["decade"]) + 9)),
     (re.compile(r"\baged (?:between )?(?P<low>\d+) (?:to|and|-) (?P<high>\d+)\b"), lambda m: Range(int(m["low"]), int(m["high"]))),

@@ -5,13 +5,14 @@ In every query `event` is the row of the event's table, `visit` the admission th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from medagentgym.agent.baseline_rules.question import Clause, Closeness, Question
 from medagentgym.agent.baseline_rules.schema import EventKind
 from medagentgym.agent.baseline_rules.terms import Name
-from medagentgym.agent.baseline_rules.time_expressions import VisitReference
+from medagentgym.agent.baseline_rules.time_expressions import TimeWindow, VisitReference
 
 
 def quoted(text: str) -> str:
@@ -27,7 +28,12 @@ class Rows:
     conditions: tuple[str, ...] = ()
     joins: tuple[str, ...] = ()
     alias: str = "event"
-    visit: str = "visit"
+    """What the event's row is called: `event`, or `other` for the other event of a question."""
+
+    @property
+    def visit(self) -> str:
+        """What the row of the admission is called."""
+        return "visit" if self.alias == "event" else f"{self.alias}_visit"
 
     @property
     def time(self) -> str:
@@ -36,11 +42,11 @@ class Rows:
 
     def where(self, *conditions: str) -> Rows:
         """The rows that satisfy further conditions."""
-        return Rows(self.kind, (*self.conditions, *conditions), self.joins, self.alias, self.visit)
+        return replace(self, conditions=(*self.conditions, *conditions))
 
-    def join(self, *joins: str) -> Rows:
-        """The rows joined with further tables."""
-        return Rows(self.kind, self.conditions, (*self.joins, *joins), self.alias, self.visit)
+    def within(self, windows: Iterable[TimeWindow]) -> Rows:
+        """The rows whose time lies in all of some windows."""
+        return self.where(*(condition for window in windows for condition in window.conditions(self.time)))
 
     def named(self) -> tuple[Rows, str]:
         """The rows with their names, and the column of the name."""
@@ -48,11 +54,11 @@ class Rows:
         if names is None:
             return self.where(f"{self.alias}.{self.kind.item} IS NOT NULL"), f"{self.alias}.{self.kind.item}"
         join = f"JOIN {names.table} AS named ON named.{names.code} = {self.alias}.{self.kind.item}"
-        return self.join(join), f"named.{names.name}"
+        return replace(self, joins=(*self.joins, join)), f"named.{names.name}"
 
     def select(self, columns: str, *, end: str = "") -> str:
         """The query for columns of these rows. `end` is what follows the conditions."""
-        patient = "patient" if self.visit == "visit" else f"{self.visit}_patient"
+        patient = "patient" if self.alias == "event" else f"{self.alias}_patient"
         lines = [
             f"SELECT {columns}",
             f"FROM {self.kind.table} AS {self.alias}",
@@ -66,13 +72,17 @@ class Rows:
             lines.append(end)
         return "\n".join(lines)
 
+    def exist(self) -> str:
+        """The condition that there is such a row."""
+        return f"EXISTS (\n{self.select('1')}\n)"
+
 
 @dataclass(frozen=True)
 class Reading:
     """A question with the names that its terms were given."""
 
     question: Question
-    names: tuple[Name, ...] = field(default=())
+    names: tuple[Name, ...] = ()
     """One for each term of the question, in its order."""
 
     def named_in(self, clause: Clause | None) -> list[Name]:
@@ -80,22 +90,22 @@ class Reading:
         return [] if clause is None else [self.names[number] for number in clause.terms]
 
     def rows(self, kind: EventKind, names: Sequence[Name] = (), *, windows: bool = True, related: bool = True) -> Rows:
-        """The rows of an event that the question is about: its patients, its visit, its times, its other event."""
+        """The rows of an event that the question is about: its patients, its visit, its times, its other event.
+
+        `names`: those that the event must have one of. `windows`, `related`: whether the times and the other event count.
+        """
         question = self.question
-        conditions = [*names_condition(kind, "event", names), *(f"event.{column} IS NOT NULL" for column in kind.present)]
-        conditions += self.people()
+        rows = named_rows(kind, names).where(*self.people())
         if question.visit is not None:
-            conditions.append(visit_condition(question.visit, question.patient, kind, "event"))
+            rows = rows.where(visit_condition(question.visit, question.patient, kind, "event"))
         if question.route is not None and kind.name == "drug":
-            conditions.append(f"event.ROUTE = {quoted(question.route)}")
+            rows = rows.where(f"event.ROUTE = {quoted(question.route)}")
         if question.comparison is not None and kind.value is not None:
-            conditions.append(f"event.{kind.value} {question.comparison.sign} {question.comparison.limit}")
+            rows = rows.where(f"event.{kind.value} {question.comparison.sign} {question.comparison.limit}")
         if windows:
-            times = question.windows if question.condition is None or question.relation == "after" else question.main.windows
-            conditions += [condition for window in times for condition in window.conditions(f"event.{kind.time}")]
-        if related and question.condition is not None:
-            conditions += self.related("event", kind)
-        return Rows(kind, tuple(conditions))
+            together = question.condition is not None and question.relation == "together"
+            rows = rows.within(question.main.windows if together else question.windows)
+        return rows.where(*self._other_event(rows)) if related else rows
 
     def people(self) -> list[str]:
         """Conditions on the patient and the visit."""
@@ -109,31 +119,30 @@ class Reading:
             conditions += question.ages.conditions("visit.AGE")
         return conditions
 
-    def related(self, alias: str, kind: EventKind) -> list[str]:
-        """The condition that the other event of the question happened to the same patient, on the same visit or before."""
-        names = self.named_in(self.question.condition)
-        if not names:
+    def _other_event(self, rows: Rows) -> list[str]:
+        """The condition that the other event of the question happened to the same patient, on the same visit or day, or before."""
+        question = self.question
+        names = self.named_in(question.condition)
+        if not names or question.condition is None:
             return []
-        other = names[0].kind
-        rows = self.other_rows()
-        if self.question.relation == "together" and (self.question.closeness is None or self.question.closeness.kind == "visit"):
-            return [f"visit.HADM_ID IN (\n{rows.select('other_visit.HADM_ID')}\n)"]
-        near = closeness_conditions(self.question.closeness, rows.time, f"{alias}.{kind.time}")
-        later = [f"{rows.time} < {alias}.{kind.time}"] if self.question.relation == "after" else []
-        not_itself = [f"{alias}.{kind.item} <> other.{other.item}"] if self.question.relation == "together" and kind == other else []
-        same = rows.where("other_visit.SUBJECT_ID = visit.SUBJECT_ID", *later, *near, *not_itself)
-        return [f"EXISTS (\n{same.select('1')}\n)"]
+        after = question.relation == "after"
+        other = named_rows(names[0].kind, names, alias="other").within(question.windows if after else question.condition.windows)
+        if question.visit is not None:
+            other = other.where(visit_condition(question.visit, question.patient, other.kind, "other"))
+        if not after and question.closeness is None:
+            return [f"visit.HADM_ID IN (\n{other.select('other.HADM_ID')}\n)"]
+        conditions = ["other_visit.SUBJECT_ID = visit.SUBJECT_ID", *closeness_conditions(question.closeness, other.time, rows.time)]
+        if after:
+            conditions.append(f"{other.time} < {rows.time}")
+        if re.search(r"\bother\b", question.main.text) and rows.kind == other.kind:
+            conditions.append(f"event.{rows.kind.item} <> other.{other.kind.item}")
+        return [other.where(*conditions).exist()]
 
-    def other_rows(self) -> Rows:
-        """The rows of the question's other event."""
-        names = self.named_in(self.question.condition)
-        kind = names[0].kind
-        conditions = names_condition(kind, "other", names)
-        windows = self.question.windows if self.question.relation == "after" else self.question.condition.windows if self.question.condition else ()
-        conditions += [condition for window in windows for condition in window.conditions(f"other.{kind.time}")]
-        if self.question.visit is not None:
-            conditions.append(visit_condition(self.question.visit, self.question.patient, kind, "other"))
-        return Rows(kind, tuple(conditions), alias="other", visit="other_visit")
+
+def named_rows(kind: EventKind, names: Iterable[Name], alias: str = "event") -> Rows:
+    """The rows of an event that have one of some names, whoever it happened to and whenever."""
+    present = (f"{alias}.{column} IS NOT NULL" for column in kind.present)
+    return Rows(kind, (*names_condition(kind, alias, names), *present), alias=alias)
 
 
 def names_condition(kind: EventKind, alias: str, names: Iterable[Name]) -> list[str]:

@@ -1,7 +1,7 @@
 """The reading of a question: what it is about, taken apart.
 
-`read_question` takes out, one after another, the times, the patients, and the names of things; what remains is the *skeleton*, the words that say what is
-asked. A question with a condition on another event ("... after having been diagnosed with ...") has two clauses.
+`read_question` takes out, one after another, the times, the patients, and the names of things; what remains is the *skeleton*, the words that say
+what is asked. A question with a condition on another event ("... after having been diagnosed with ...") has two clauses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 from medagentgym.agent.baseline_rules import phrases
 from medagentgym.agent.baseline_rules.phrases import Comparison, Range
 from medagentgym.agent.baseline_rules.terms import Term, take_terms
-from medagentgym.agent.baseline_rules.time_expressions import TimeWindow, VisitReference, read_times
+from medagentgym.agent.baseline_rules.time_expressions import GAP, TimeWindow, VisitReference, read_times
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _take_ages(text: str) -> tuple[str, Range | None]:
 _CLOSENESS: tuple[tuple[re.Pattern[str], Literal["visit", "month", "day", "span"]], ...] = (
     (re.compile(r"\b(?:within|in|during|on) the same (?:hospital )?(?:visit|stay|encounter|admission)\b"), "visit"),
     (re.compile(r"\b(?:within|in|during) the same month\b"), "month"),
-    (re.compile(r"\b(?:at the same time|(?:starting )?on the same day(?= as|$| \|))"), "day"),
+    (re.compile(r"\b(?:at the same time|on the same day(?= as|$| \|))"), "day"),
     (re.compile(r"\bwithin (?P<count>\d+|one|two|three|four|five|six) (?P<unit>hour|day|week|month|year)s?\b"), "span"),
 )
 
@@ -126,7 +126,7 @@ def _take_closeness(text: str) -> tuple[str, Closeness | None]:
         if kind == "span":
             days = {"week": (7, "day")}.get(match["unit"], (1, match["unit"]))
             span = f"+{phrases.number(match['count']) * days[0]} {days[1]}"
-        kept = text if kind == "day" else text[: match.start()] + " | " + text[match.end() :]
+        kept = text if kind == "day" else text[: match.start()] + GAP + text[match.end() :]
         return kept, Closeness(kind, span)
     return text, None
 

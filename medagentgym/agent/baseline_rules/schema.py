@@ -96,7 +96,8 @@ KIND_WORDS: tuple[tuple[str, str], ...] = (
 
 GENERIC_TERMS = re.compile(
     r"(?:any|all|a|an|the|other|more|different)? ?"
-    r"(?:lab(?:oratory)? tests?|procedures?|drugs?|medications?|medicines?|diagnos[ei]s|intakes?|outputs?|organisms?|microbiology(?: tests?)?|specimens?|tests?|one)"
+    r"(?:lab(?:oratory)? tests?|procedures?|drugs?|medications?|medicines?|diagnos[ei]s|intakes?|outputs?|organisms?|microbiology(?: tests?)?|"
+    r"specimens?|tests?|one)"
 )
 """Words for a kind of event that name none in particular."""
 

@@ -28,8 +28,8 @@ CODED_KINDS = ("diagnosis", "procedure")
 
 _TERM = r"(?P<term>(?:(?!\b(?:that|the|patients?|was|were|had|has|have|been|did|does|which|who|whom|then)\b)[^|])+?)"
 _END = (
-    r"(?= *(?:\||$|\b(?:that|who|which|after|before|within|during|on the same|at the same|of patients?|for patients?|in patients?|prescribed|"
-    r"have died|has died|have|has|and then|also|costs?|stands?|or above|ended|end|more than|lived|at admission)\b))"
+    r"(?= *(?:\||$|\b(?:that|who|which|after|before|within|during|starting|on the same|at the same|of patients?|for patients?|in patients?|"
+    r"prescribed|have died|has died|have|has|and then|also|costs?|stands?|or above|ended|end|more than|lived|at admission)\b))"
 )
 _ARTICLE = r"\b(?:an?|any|the|of|in)"
 _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -49,11 +49,11 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("organism",), rf"\bwas {_TERM} found"),
     (("intake",), rf"{_ARTICLE} {_TERM} intakes?\b"),
     (("output",), rf"{_ARTICLE} {_TERM} outputs?\b"),
-    (("ward",), rf"\bward (?P<term>\d+)"),
+    (("ward",), r"\bward (?P<term>\d+)"),
     (("care unit",), rf"\bcare ?unit {_TERM}{_END}"),
     (("admission",), rf"admission of type {_TERM}{_END}"),
     (("admission place",), rf"admitted (?:to the hospital )?(?:via|through|from) (?:the )?{_TERM}{_END}"),
-    (("admission place",), rf"\bbeen to (?:an?|the) (?P<term>emergency room)"),
+    (("admission place",), r"\bbeen to (?:an?|the) (?P<term>emergency room)"),
     (("discharge",), rf"discharge location {_TERM}{_END}"),
     (("drug",), rf"\bdose of {_TERM}{_END}"),
     (("drug",), rf"\b(?:prescriptions?|start|method|cost) of (?:a drug named )?{_TERM}{_END}"),
@@ -68,14 +68,14 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 _BARE_VALUE = re.compile(rf"\b(?:the|minimum|maximum|average|daily|monthly|yearly) {_TERM}(?: of patient|(?= *\||$))")
 _NOT_MEASURED = re.compile(
-    r"\bicu\b|gender|date|birth|age\b|status|insurance|ethnicity|language|length|cost|ward|care ?unit|name|number|visit|admission|discharge|time|type|drug|"
-    r"\btest|location|stay|intake|output|difference|change|prescription|hospital|top|most|diagnos|procedure|dose|volume|value"
+    r"\bicu\b|gender|date|birth|age\b|status|insurance|ethnicity|language|length|cost|ward|care ?unit|name|number|visit|admission|discharge|time|"
+    r"type|drug|mortality|survival|percentage|\btest|location|stay|intake|output|difference|change|prescription|hospital|top|most|diagnos|procedure|dose|volume|value"
 )
 _MODIFIERS = re.compile(
-    r"^(?:an?|any|all|the|other|different|minimum|maximum|average|mean|total|lowest|highest|first|last|second to last|second|third|measured|daily|monthly|"
-    r"yearly|number of|total|volume of|amount of|value of|named)(?:\s+|$)"
+    r"^(?:an?|any|all|the|other|different|minimum|maximum|average|mean|total|lowest|highest|first|last|second to last|second|third|measured|daily|"
+    r"monthly|yearly|number of|total|volume of|amount of|value of|costs? of|price of|named)(?:\s+|$)"
 )
-_NO_TERM = re.compile(r"\b(?:hospital|icu) (?:visit|stay)|\bnames?\b|\bfrequent|intakes and|^values?$|^[\d. ]+ in\b")
+_NO_TERM = re.compile(r"\b(?:hospital|icu) (?:visit|stay)|\bnames?\b|\bfrequent|^starting$|intakes and|^values?$|^[\d. ]+ in\b")
 
 
 def take_terms(text: str) -> tuple[str, list[Term]]:
@@ -183,3 +183,8 @@ def numbers_as_names(term: Term) -> list[Name]:
 def _kinds_of(table: str, column: str, wanted: Sequence[str]) -> list[EventKind]:
     holding = [kind for kind in EVENT_KINDS.values() if (table, column) in kind.name_columns]
     return sorted(holding, key=lambda kind: wanted.index(kind.name) if kind.name in wanted else len(wanted))
+
+
+def unknown_names(term: Term) -> list[Name]:
+    """A term that the tables do not hold: the question's own words, of which nothing will be found."""
+    return [Name(EVENT_KINDS[kind], term.text, EVENT_KINDS[kind].name_columns[0][1]) for kind in term.kinds[:1]]
