@@ -40,8 +40,8 @@ class Experiment:
     folder: Path
     """Folder of the records."""
     fingerprint: str
-    debugger: Callable[[], Debugger]
-    """Gives the model of the `debug` action, built at the first call."""
+    debugger: Callable[[], Debugger] | None
+    """Gives the model of the `debug` action, built at the first call; None where there is no model."""
 
 
 def episode_seed(config: Config, key: EpisodeKey) -> int:

@@ -1,7 +1,7 @@
 """One result folder, one configuration: what an episode depends on, in a form that can be compared.
 
 The folder of an experiment's episodes holds `configuration.json`: the resolved configuration without what changes no episode, and digests of the prompts,
-the data and the code of the environment. A run whose fingerprint differs is stopped before anything is spent, and told which keys differ.
+the data and the code of the environment; beside them, not compared, versions and what permitted sending the records to a model. A run whose fingerprint differs is stopped before anything is spent, and told which keys differ.
 """
 
 from __future__ import annotations
@@ -210,7 +210,9 @@ def _compare(folder: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any])
         return
     shown = "; ".join(f"{key}: {_brief(stored.get(key))} then, {_brief(wanted.get(key))} now" for key in different[:5])
     more = f"; and {len(different) - 5} more" if len(different) > 5 else ""
-    raise UserError(f"{folder}: its episodes were made with another configuration ({shown}{more}); use another result_dir_tag, or change the keys back")
+    raise UserError(
+        f"{folder}: its episodes were made with another configuration ({shown}{more}); use another result_dir_tag, or change the keys back"
+    )
 
 
 def _brief(value: Any) -> str:

@@ -81,8 +81,16 @@ class ExperimentPlan:
         wanted = instance_range(config, task.count(config))
         indices = [idx for idx in task.indices(config) if idx in wanted]
         if not indices:
-            raise UserError(f"{config.task}: no instance is left to ask between start_idx {wanted.start} and end_idx {wanted.stop}; check the filters in `data`")
+            raise UserError(
+                f"{config.task}: no instance is left to ask between start_idx {wanted.start} and end_idx {wanted.stop}; check the filters in `data`"
+            )
         return cls(config, number, tuple(EpisodeKey(idx, rollout) for idx in indices for rollout in range(config.training.num_rollouts)))
+
+    @classmethod
+    def without_episodes(cls, config: Config, number: int) -> ExperimentPlan:
+        """Plan no more than the data of an experiment."""
+        get_task_class(config.task)
+        return cls(config, number, ())
 
     @staticmethod
     def folder_of(config: Config) -> Path:
@@ -200,7 +208,7 @@ class Plan:
         """SHA-256 of what scoring depends on besides the episodes: the judges and their code. Scores of another fingerprint are made again."""
         config = self.tasks[task]
         judges = get_task_class(task).judges()
-        modules = ["medagentgym.scores", "medagentgym.judges.values", *(type(judge).__module__ for judge in judges.values())]
+        modules = [*SCORING_MODULES, *(type(judge).__module__ for judge in judges.values())]
         return fingerprint.digest([config.scoring.model_dump(mode="json"), fingerprint.code_digest(modules)])
 
     @property
@@ -216,7 +224,9 @@ class Plan:
     @cached_property
     def content(self) -> str:
         """The plan file: the resolved configuration of every experiment. Holds no secrets, because a configuration holds none."""
-        return json.dumps({"name": self.name, "experiments": [experiment.config.model_dump(mode="json") for experiment in self.experiments]}, indent=1)
+        return json.dumps(
+            {"name": self.name, "experiments": [experiment.config.model_dump(mode="json") for experiment in self.experiments]}, indent=1
+        )
 
     @property
     def file(self) -> str:
@@ -254,12 +264,13 @@ class Plan:
         return [reason if count == 1 else f"{reason} ({count} batches)" for reason, count in counts.items()]
 
 
-def make_plan(config: Config, *, partial: bool = False, single: bool = False) -> Plan:
-    """Plan a run. Raises `UserError`."""
-    planned = tuple(ExperimentPlan.make(experiment, number) for number, experiment in enumerate(experiments(config)))
+def make_plan(config: Config, *, partial: bool = False, single: bool = False, data_only: bool = False) -> Plan:
+    """Plan a run; with `data_only` without its episodes, whose choice may rest on the built data. Raises `UserError`."""
+    make = ExperimentPlan.without_episodes if data_only else ExperimentPlan.make
+    planned = tuple(make(experiment, number) for number, experiment in enumerate(experiments(config)))
     for experiment in planned:
         first = next(other for other in planned if other.config.task == experiment.config.task)
-        if experiment.config.data.model_dump(exclude=SELECTION) != first.config.data.model_dump(exclude=SELECTION):
+        if experiment.config.data.model_dump(exclude=NOT_BUILT) != first.config.data.model_dump(exclude=NOT_BUILT):
             raise UserError(
                 f"experiments[{experiment.number}].data: differs from that of experiments[{first.number}], but one work_dir holds one data set a task; "
                 "give them the same `data`, or run them with two work_dir"
@@ -267,8 +278,10 @@ def make_plan(config: Config, *, partial: bool = False, single: bool = False) ->
     return Plan(config.name or "run", planned, partial, single)
 
 
-SELECTION = {"exclude", "only", "impossible", "empty_gold"}
-"""Keys of `data` that choose instances and do not change what is built."""
+SCORING_MODULES = ("medagentgym.scores", "medagentgym.judges.values", "medagentgym.judges.references", "medagentgym.sandbox.answers")
+"""Modules whose code decides a score, besides those of the task's judges."""
+NOT_BUILT = {"exclude", "only", "impossible", "empty_gold", "credentialed", "metadata_path"}
+"""Keys of `data` that change nothing in what is built: they choose instances, or say what the data are."""
 
 
 def check(plan: Plan, *, spending: bool) -> None:
@@ -294,7 +307,7 @@ def check_built_data(config: Config) -> None:
         return
     except (OSError, ValueError) as error:
         raise UserError(f"{manifest}: not readable ({error}); delete {manifest.parent} to have the data built again") from error
-    wanted = config.data.model_dump(mode="json", exclude=SELECTION)
+    wanted = config.data.model_dump(mode="json", exclude=NOT_BUILT)
     different = [key for key in wanted if isinstance(built, dict) and built.get(key) != wanted[key]]
     if different:
         raise UserError(
@@ -323,10 +336,9 @@ def plan_workflow(config_files: Sequence[Path], overrides: Mapping[str, Any], *,
             raise UserError("snakemake: give one configuration file, for example --configfile config/demo.yaml")
         config = load_config(Path(os.path.relpath(config_files[0])), given)
         single = any(token.startswith("episode:") or parse_episode_file(os.path.basename(token)) for token in command_line)
-        plan = make_plan(config, partial=partial, single=single)
+        plan = make_plan(config, partial=partial, single=single, data_only="data" in command_line)
         if main_process:
-            check(plan, spending=not partial and "data" not in command_line and NO_SPENDING.isdisjoint(command_line))
+            check(plan, spending=not partial and NO_SPENDING.isdisjoint(command_line))
         return plan
     except UserError as error:
         exit_with(error)
-

@@ -42,35 +42,48 @@ ROLLOUTS_A_LOCK = 4096
 
 @contextmanager
 def open_experiment(config: Config) -> Iterator[Experiment]:
-    """Everything that the episodes of an experiment share, checked before anything is spent: data, sandbox, credentials, fingerprint.
+    """Everything that the episodes of an experiment share, checked before anything is spent: data, policy, credentials, sandbox, fingerprint.
 
     Raises `UserError` or `InfrastructureError`.
     """
     from medagentgym.credentials import load_credentials, required_credentials
     from medagentgym.episode import Experiment
+    from medagentgym.policy import check_data_policy
     from medagentgym.sandbox import choose_backend
     from medagentgym.sandbox.pool import BoxPool
     from medagentgym.tasks.registry import get_task_class
 
     task = get_task_class(config.task)(data_folder(config), config)
-    _check_few_shot(config, task)
-    wanted = fingerprint.complete(config, task)
     if required_credentials(config) and config.credentials_path.exists():
         load_credentials(config.credentials_path)
+    _check_few_shot(config, task)
+    permissions = check_data_policy(config, credentialed=task.is_credentialed(config))
+    wanted = fingerprint.complete(config, task) | {"data_policy": permissions}
     with infrastructure_boundary("sandbox"):
         backend = choose_backend(config.sandbox.backend)
     folder = ExperimentPlan.folder_of(config)
     with infrastructure_boundary("disk"):
         fingerprint.claim(folder, wanted)
 
+    with BoxPool(backend, size=config.in_flight) as pool:
+        yield Experiment(config, task, backend, pool, folder, wanted["fingerprint"], _debugger(config))
+
+
+def _debugger(config: Config) -> Callable[[], Debugger] | None:
+    """What gives the model of the `debug` action, built at its first use: the configured one, else the agent's own. None where there is neither."""
+    from medagentgym.configuration import uses_model
+
+    model = config.debugger or (config.agent.llm if uses_model(config) else None)
+    if model is None:
+        return None
+
     @cache
-    def debugger() -> Debugger:
+    def build() -> Debugger:
         from medagentgym.llm.debugger import Debugger
 
-        return Debugger(config.debugger or config.agent.llm, config.agent.n_retry, config.agent.retry_delay)
+        return Debugger(model, config.agent.n_retry, config.agent.retry_delay)
 
-    with BoxPool(backend, size=config.in_flight) as pool:
-        yield Experiment(config, task, backend, pool, folder, wanted["fingerprint"], debugger)
+    return build
 
 
 def _check_few_shot(config: Config, task: Task) -> None:
@@ -156,7 +169,9 @@ class Shard:
     def progress(self) -> str:
         """How far the shard is, in a line."""
         config = self.experiment.config
-        return f"{config.task}/{config.result_dir_tag}/{config.mode}: {self.done} of {len(self.keys)} episodes of this batch done, {self.solved} solved"
+        return (
+            f"{config.task}/{config.result_dir_tag}/{config.mode}: {self.done} of {len(self.keys)} episodes of this batch done, {self.solved} solved"
+        )
 
 
 def _adopt(folder: Path, key: EpisodeKey, num_rollouts: int) -> bool:
@@ -193,21 +208,21 @@ def _lock_file(folder: Path) -> int:
 
 
 def watch_driver(gone: Callable[[], None]) -> None:
-    """Call `gone` when the Snakemake process above this one ends. Without one above, nothing is watched."""
+    """Call `gone` when a process above this one that runs the workflow ends (Snakemake's, and that of `python -m medagentgym`)."""
     import psutil
 
-    def name(process: psutil.Process) -> str:
+    def runs_the_workflow(process: psutil.Process) -> bool:
         try:
-            return " ".join(process.cmdline())
+            return any(os.path.basename(part) in ("snakemake", "medagentgym") for part in process.cmdline()[:3])
         except psutil.Error:
-            return ""
+            return False
 
-    driver = next((process for process in psutil.Process().parents() if "snakemake" in name(process)), None)
-    if driver is None:
+    drivers = [process for process in psutil.Process().parents() if runs_the_workflow(process)]
+    if not drivers:
         return
 
     def watch() -> None:
-        while driver.is_running() and driver.status() != psutil.STATUS_ZOMBIE:
+        while all(driver.is_running() and driver.status() != psutil.STATUS_ZOMBIE for driver in drivers):
             time.sleep(0.5)
         gone()
 
@@ -216,7 +231,9 @@ def watch_driver(gone: Callable[[], None]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the episodes of a shard; exit status 1 where one is missing afterwards."""
-    parser = argparse.ArgumentParser(prog="python -m medagentgym.worker", description="Run some episodes of a planned experiment.", allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="python -m medagentgym.worker", description="Run some episodes of a planned experiment.", allow_abbrev=False
+    )
     parser.add_argument("--plan", type=Path, required=True, help="plan file that the workflow wrote")
     parser.add_argument("--experiment", type=int, required=True, help="number of the experiment in the plan")
     parser.add_argument("--episodes", required=True, help="positions FIRST:END in the experiment's list of episodes")

@@ -7,6 +7,8 @@ rule score:
         data=f"{PLAN.work_dir}/data/{{task}}/build.json",
     output:
         f"{PLAN.work_dir}/{{task}}/{{tag}}/scores_{{mode}}.parquet",
+        f"{PLAN.work_dir}/{{task}}/{{tag}}/scores_{{mode}}.csv",
+        f"{PLAN.work_dir}/{{task}}/{{tag}}/scores_{{mode}}_timings.csv",
     log:
         f"{PLAN.work_dir}/logs/{{task}}/{{tag}}/scores_{{mode}}.log",
     conda:

@@ -5,7 +5,7 @@ rule summary:
     input:
         scores=PLAN.scores,
     output:
-        multiext(f"{PLAN.report}/", "summary.csv", "summary.md", "disagreements.csv", "timings.csv", "success.svg", "success.pdf", "report.html"),
+        multiext(f"{PLAN.report}/", "summary.csv", "summary.md", "disagreements.csv", "timings.csv", "success.png", "success.svg", "success.pdf", "report.html"),
     log:
         f"{PLAN.work_dir}/logs/reports/{PLAN.name}.log",
     conda:

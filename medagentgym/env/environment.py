@@ -146,7 +146,7 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
         reward = verdict.score if reason is not None and verdict is not None else 0.0
         return step["observation"], reward, reason is not None and not truncated, truncated, self._info()
 
-    def render(self) -> str:  # type: ignore[override]
+    def render(self) -> str:
         """The last observation (render mode `ansi`)."""
         return self._last_observation
 

@@ -305,7 +305,7 @@ def _connect(config: ModelConfig, key: str) -> openai.OpenAI:
     import openai
 
     address = _address(config, key)
-    local = address is not None and is_loopback(endpoint_host(address))
+    local = address is not None and is_loopback(endpoint_host(address, f"{key}.base_url"))
     # The SDK's default pool holds 1,000 connections, more than episodes are ever in flight.
     connections = openai.DefaultHttpxClient(follow_redirects=False, trust_env=not local)
     timeout = openai.Timeout(config.timeout_seconds, connect=min(CONNECT_SECONDS, config.timeout_seconds))
