@@ -56,8 +56,9 @@ class LandlockBackend:
         work, temporary = folder / "work", folder / "tmp"
         for scratch in (work, temporary):
             scratch.mkdir(mode=0o700)
-            if identity is not None:
-                os.chown(scratch, identity, identity)
+        if identity is not None:
+            for own in (folder, work, temporary):
+                os.chown(own, identity, identity)
         permitted = {
             "run": [*_PROGRAMS, str(interpreter.base_prefix), *_environment_paths(interpreter)],
             "list": [str(interpreter.packages)],
@@ -90,5 +91,7 @@ def _environment_paths(interpreter: Interpreter) -> list[str]:
     """What of a virtual environment can be read: everything but medagentgym itself, which holds the judges."""
     if not interpreter.is_virtual:
         return []
-    packages = [str(path) for path in interpreter.packages.iterdir() if path.name != "medagentgym"]
-    return [str(interpreter.prefix / "bin"), str(interpreter.prefix / "pyvenv.cfg"), *packages]
+    packages = [interpreter.packages]
+    if (interpreter.packages / "medagentgym").is_dir():
+        packages = [path for path in interpreter.packages.iterdir() if path.name != "medagentgym"]
+    return [str(path) for path in (interpreter.prefix / "bin", interpreter.prefix / "pyvenv.cfg", *packages)]
