@@ -8,6 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+# Runs a command and shows what it said only where it fails.
+QUIETLY := sh scripts/quietly.sh
 
 .PHONY: demo test test-fast check format lock docs benchmarks clean
 .DEFAULT_GOAL := help
@@ -17,8 +19,9 @@ help:
 	@sed -n 's/^# make/make/p' Makefile
 
 demo: $(VENV)/.installed
-	@$(BIN)/snakemake --cores $(CORES) --configfile config/demo.yaml --quiet rules host reason
-	@$(BIN)/python scripts/summarize.py --show work_dir/demo/reports/demo
+	@$(BIN)/snakemake --cores $(CORES) --configfile config/demo.yaml
+	@echo
+	@$(BIN)/medagentgym show work_dir/demo/reports/demo
 
 test: $(VENV)/.installed-development
 	$(BIN)/python -m pytest
@@ -58,13 +61,13 @@ $(VENV)/bin/pip:
 
 $(VENV)/.installed: $(VENV)/bin/pip requirements.lock pyproject.toml
 	@echo "Installing medagentgym into $(VENV) (about a minute) ..."
-	@$(BIN)/pip install --quiet --require-hashes -r requirements.lock
-	@$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(QUIETLY) $(BIN)/pip install --require-hashes -r requirements.lock
+	@$(QUIETLY) $(BIN)/pip install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.installed-development: $(VENV)/.installed requirements-dev.lock
 	@echo "Installing the tools for tests and checks ..."
-	@$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	@$(QUIETLY) $(BIN)/pip install --require-hashes -r requirements-dev.lock
 	@touch $@
 
 clean:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from medagentgym.args import announce_backend, make_parser, parse_arguments
 from medagentgym.errors import InfrastructureError, UserError, exit_with
@@ -16,7 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         make_parser().print_help()
         return 2
     try:
-        return check_sandboxes(arguments[1:]) if arguments[0] == "sandbox" else run(arguments)
+        return SUBCOMMANDS[arguments[0]](arguments[1:]) if arguments[0] in SUBCOMMANDS else run(arguments)
     except (UserError, InfrastructureError) as error:
         exit_with(error)
 
@@ -51,6 +52,19 @@ def check_sandboxes(arguments: Sequence[str]) -> int:
     rows = [(backend.name, "yes" if backend.works else "no", backend.level, backend.reason) for backend in backends]
     print(tabulate(rows, headers=("sandbox", "works", "isolation", "reason"), disable_numparse=True))
     return 0 if any(backend.works and backend.name != "none" for backend in backends) else 1
+
+
+def show_report(arguments: Sequence[str]) -> int:
+    """`medagentgym show FOLDER`: the table of a reports folder, and where its files are."""
+    if len(arguments) != 1:
+        raise UserError("command line: show: expects one reports folder, for example `medagentgym show work_dir/demo/reports/demo`")
+    from medagentgym.summary import print_summary
+
+    print_summary(Path(arguments[0]))
+    return 0
+
+
+SUBCOMMANDS = {"sandbox": check_sandboxes, "show": show_report}
 
 
 if __name__ == "__main__":
