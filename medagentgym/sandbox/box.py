@@ -220,6 +220,9 @@ class ZygoteBox:
             reason = self._last_words()
             self.close()
             raise InfrastructureError("sandbox", f"the box failed in a step: {reason or one_line(error)}") from error
+        except BaseException:  # interrupted: what the box answers later would be taken for the answer to something else
+            self.close()
+            raise
         finally:
             for output in outputs:
                 output.close()

@@ -78,7 +78,7 @@ class Confinement:
         except FileNotFoundError:
             return
         try:
-            if not os.path.isdir(f"/proc/self/fd/{descriptor}"):  # noqa: PTH112
+            if not os.path.isdir(f"/proc/self/fd/{descriptor}"):
                 rights &= OF_FILES
             self._call(ADD_RULE, ruleset, PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
         finally:

@@ -1,4 +1,3 @@
-# ruff: noqa: PTH100, PTH106, PTH118, PTH120, PTH123, PTH208
 """The program that lives in a box: it imports the task's libraries once and forks a child for every code step.
 
 It runs as PID 1 of the box where the backend has a PID namespace, else as a child of the worker and as the subreaper of everything that it starts. It

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -188,6 +189,15 @@ def test_a_box_killed_from_another_thread_fails_its_step_as_infrastructure(backe
     with pytest.raises(InfrastructureError):
         box.run("import time\ntime.sleep(15)")
     assert box.closed
+
+
+def test_an_interrupted_step_closes_its_box(backend: Backend, spec: BoxSpec) -> None:
+    box = backend.start(dataclasses.replace(spec, preload=()))
+    timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        box.run("import time\ntime.sleep(15)")
+    assert box.closed and not box.reset()
 
 
 def test_an_interpreter_that_is_none_is_the_users_mistake(backend: Backend, spec: BoxSpec, tmp_path: Path) -> None:
