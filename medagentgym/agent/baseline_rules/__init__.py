@@ -1,5 +1,6 @@
 """The rules of the baseline agent: how it reads a question, looks its terms up, and writes queries.
 
+- `wordings`: other wordings of the same thing.
 - `time_expressions`: "since 2103", "on the first icu visit" -> conditions on times and visits.
 - `schema`: which table holds which kind of event, and the words that name it.
 - `phrases`: all else that a question says in fixed words: patient, sex, age, order, number of times, comparison.

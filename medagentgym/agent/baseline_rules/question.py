@@ -15,6 +15,7 @@ from medagentgym.agent.baseline_rules import phrases
 from medagentgym.agent.baseline_rules.phrases import Comparison, Range
 from medagentgym.agent.baseline_rules.terms import Term, take_terms
 from medagentgym.agent.baseline_rules.time_expressions import GAP, TimeWindow, VisitReference, read_times
+from medagentgym.agent.baseline_rules.wordings import known_wording
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Question:
     """What a question says."""
 
     text: str
-    """In lower case."""
+    """In lower case and known wording."""
     now: str
     """The present, `YYYY-MM-DD HH:MM:SS`."""
     skeleton: str
@@ -66,7 +67,7 @@ class Question:
 
 def read_question(text: str, now: str) -> Question:
     """Read a question. `now` is the present, `YYYY-MM-DD HH:MM:SS`."""
-    whole = " ".join(text.lower().split()).rstrip(" ?.!")
+    whole = known_wording(" ".join(text.lower().split()).rstrip(" ?.!"))
     times = read_times(whole, datetime.fromisoformat(now))
     rest = phrases.take(phrases.PATIENT, times.text, "patient ")
     patient = int(rest.found[1]) if rest.found else None

@@ -31,7 +31,7 @@ _END = (
     r"(?= *(?:\||$|\b(?:that|who|which|after|before|within|during|starting|on the same|at the same|of patients?|for patients?|in patients?|"
     r"prescribed|have died|has died|have|has|and then|also|costs?|stands?|or above|ended|end|more than|lived|at admission)\b))"
 )
-_ARTICLE = r"\b(?:an?|any|the|of|in)"
+_ARTICLE = r"\b(?:an?|any|the|of|in|many)"
 _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("diagnosis",), rf"(?:hospital|icu) visits? on which {_TERM} (?:was|were) diagnosed"),
     (("procedure",), rf"(?:hospital|icu) visits? on which {_TERM} (?:was|were) performed"),
@@ -73,7 +73,7 @@ _NOT_MEASURED = re.compile(
 )
 _MODIFIERS = re.compile(
     r"^(?:an?|any|all|the|other|different|minimum|maximum|average|mean|total|lowest|highest|first|last|second to last|second|third|measured|daily|"
-    r"monthly|yearly|number of|total|volume of|amount of|value of|costs? of|price of|named)(?:\s+|$)"
+    r"monthly|yearly|number of|five|four|three|two|total|volume of|amount of|value of|costs? of|price of|named)(?:\s+|$)"
 )
 _NO_TERM = re.compile(r"\b(?:hospital|icu) (?:visit|stay)|\bnames?\b|\bfrequent|^starting$|intakes and|^values?$|^[\d. ]+ in\b")
 
