@@ -42,6 +42,8 @@ _OF_OWNERS = [
     "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "utime", "utimes", "futimesat", "utimensat",
 ]
 # fmt: on
+_OF_WATCHERS = ["inotify_init", "inotify_init1"]
+"""They tell the names of files that cannot be read."""
 _NAMESPACES = (0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000)
 _TERMINAL_INPUT = (0x5412, 0x541C)
 _WORD = 0xFFFFFFFF
@@ -102,6 +104,8 @@ def filter_program(*, own_network: bool, own_processes: bool, own_files: bool) -
     if not own_files:
         for name in _OF_OWNERS:
             deny(name, code=0)
+        for name in _OF_WATCHERS:
+            deny(name, code=errno.ENOSYS)
     return _newer_calls_denied() + _exported(rules)
 
 

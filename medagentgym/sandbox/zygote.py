@@ -60,7 +60,7 @@ CODE_NAME = "<code>"
 _STATUS = struct.Struct("!BQQB")
 """What the child leaves at the start of the shared memory: what became of the answer, bytes of answer and of text, and the limit it ran into."""
 _NO_ANSWER, _ANSWERED, _TOO_LARGE = range(3)
-_LIMITS_BY_ERRNO = {errno.ENOSPC: "work_mb", errno.EDQUOT: "work_mb", errno.EFBIG: "file_mb", errno.EMFILE: "open_files", errno.EAGAIN: "processes"}
+_LIMITS_BY_ERRNO = {errno.ENOSPC: "work_mb", errno.EDQUOT: "work_mb", errno.EFBIG: "file_mb", errno.EMFILE: "open_files"}
 _REPORTED = ("", "memory_mb", "work_mb", "file_mb", "open_files", "processes")
 
 
@@ -255,10 +255,9 @@ def _uncaught(error: BaseException) -> tuple[int, int]:
         return 1, 0
     import traceback
 
-    limit = "memory_mb" if isinstance(error, MemoryError) else _LIMITS_BY_ERRNO.get(getattr(error, "errno", None) or 0, "")
-    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
-        limit = "processes"
+    limit = ""
     try:
+        limit = _limit_behind(error)
         own = error.__traceback__
         if own is not None:
             error.__traceback__ = own.tb_next
@@ -269,6 +268,28 @@ def _uncaught(error: BaseException) -> tuple[int, int]:
     except BaseException:
         _print_error(f"{type(error).__name__}\n")
     return 1, _REPORTED.index(limit)
+
+
+def _limit_behind(error: BaseException) -> str:
+    """The limit that an uncaught error tells of, or nothing."""
+    if isinstance(error, MemoryError):
+        return "memory_mb"
+    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
+        return "memory_mb" if _can_fork() else "processes"  # there was no room for its stack
+    if isinstance(error, BlockingIOError):
+        return "" if _can_fork() else "processes"
+    return _LIMITS_BY_ERRNO.get(error.errno or 0, "") if isinstance(error, OSError) else ""
+
+
+def _can_fork() -> bool:
+    try:
+        child = os.fork()
+    except OSError:
+        return False
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return True
 
 
 def _print_error(text: str) -> None:
@@ -637,7 +658,7 @@ class Watch:
         for process in processes:
             try:
                 fields = read_text(f"/proc/{process}/stat").rpartition(")")[2].split()
-            except (FileNotFoundError, ProcessLookupError):
+            except OSError:
                 continue
             cpu += sum(map(int, fields[11:15])) / tick
             threads += int(fields[17])
@@ -685,7 +706,7 @@ def children_of(process: int) -> list[int]:
     try:
         for thread in os.listdir(f"/proc/{process}/task"):
             found += [int(child) for child in read_text(f"/proc/{process}/task/{thread}/children").split()]
-    except (FileNotFoundError, ProcessLookupError):
+    except OSError:
         pass
     return found
 
@@ -696,11 +717,12 @@ def proportional_memory(process: int) -> int:
         for line in read_text(f"/proc/{process}/smaps_rollup").splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) * 1024
-        return 0
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
     except PermissionError:
-        return int(read_text(f"/proc/{process}/statm").split()[1]) * resource.getpagesize()
+        with contextlib.suppress(OSError):
+            return int(read_text(f"/proc/{process}/statm").split()[1]) * resource.getpagesize()
+    except OSError:  # it has ended
+        pass
+    return 0
 
 
 def used_by(folder: str, most: int) -> tuple[int, int]:
