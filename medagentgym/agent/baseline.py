@@ -42,25 +42,28 @@ class BaselineAgent(ConversationAgent):
         return Reply(self._plan.send(str(messages[-1]["content"])) if self._replies else next(self._plan))
 
     def _episode(self) -> Plan:
-        """Look terms up, run the programs of one reading after another until one answers, submit."""
+        """Answer, then submit; where nothing is to be submitted, stay with the answer."""
         fields = self.start.fields
-        if "validate_code" in self.permitted_actions:
-            yield from self._answer(fields.get("question", ""), fields.get("now", ""), fields.get("database", ""))
+        last = yield from self._answer(fields.get("question", ""), fields.get("now", ""), fields.get("database", ""))
         while True:
-            yield as_reply("submit")
+            yield as_reply("submit") if "submit" in self.permitted_actions else last
 
-    def _answer(self, text: str, now: str, database: str) -> Plan:
-        answered = False
+    def _answer(self, text: str, now: str, database: str) -> Generator[str, str, str]:
+        """Look terms up, and run the programs of one reading after another until one finds something. Gives the reply that left the last answer."""
+        answered = None
         if text and now and database:
             question = read_question(text, now)
             offers = yield from self._look_up(question)
             for query in islice(_readings(question, offers), PROGRAMS_TRIED):
-                observation = yield as_reply("validate_code", {"code": program(query, database)})
-                answered = answered or has_answer(observation)
+                reply = as_reply("validate_code", {"code": program(query, database)})
+                observation = yield reply
+                answered = reply if has_answer(observation) else answered
                 if finds_something(observation):
-                    return
-        if not answered:
-            yield as_reply("validate_code", {"code": "answer = None\n"})
+                    break
+        if answered is None:
+            answered = as_reply("validate_code", {"code": "answer = None\n"})
+            yield answered
+        return answered
 
     def _look_up(self, question: Question) -> Generator[str, str, list[list[Name]]]:
         """The names that the tables have for each term of a question."""

@@ -67,7 +67,8 @@ class Question:
 
 def read_question(text: str, now: str) -> Question:
     """Read a question. `now` is the present, `YYYY-MM-DD HH:MM:SS`."""
-    whole = known_wording(" ".join(text.lower().split()).rstrip(" ?.!"))
+    unmarked = re.sub(r"<(\d+)>", r"\1", text.lower().replace("|", " "))
+    whole = known_wording(" ".join(unmarked.split()).rstrip(" ?.!"))
     times = read_times(whole, datetime.fromisoformat(now))
     rest = phrases.take(phrases.PATIENT, times.text, "patient ")
     patient = int(rest.found[1]) if rest.found else None

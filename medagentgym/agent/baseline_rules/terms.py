@@ -7,7 +7,6 @@ lookup decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from medagentgym.agent.baseline_rules.schema import EVENT_KINDS, GENERIC_TERMS, EventKind
@@ -68,14 +67,14 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 _BARE_VALUE = re.compile(rf"\b(?:the|minimum|maximum|average|daily|monthly|yearly) {_TERM}(?: of patient|(?= *\||$))")
 _NOT_MEASURED = re.compile(
-    r"\bicu\b|gender|date|birth|age\b|status|insurance|ethnicity|language|length|cost|ward|care ?unit|name|number|visit|admission|discharge|time|"
+    r"\bicu\b|gender|date|birth|\bage\b|status|insurance|ethnicity|language|length|cost|ward|care ?unit|name|number|visit|admission|discharge|time|"
     r"type|drug|mortality|survival|percentage|\btest|location|stay|intake|output|difference|change|prescription|hospital|top|most|diagnos|procedure|dose|volume|value"
 )
 _MODIFIERS = re.compile(
     r"^(?:an?|any|all|the|other|different|minimum|maximum|average|mean|total|lowest|highest|first|last|second to last|second|third|measured|daily|"
     r"monthly|yearly|number of|five|four|three|two|total|volume of|amount of|value of|costs? of|price of|named)(?:\s+|$)"
 )
-_NO_TERM = re.compile(r"\b(?:hospital|icu) (?:visit|stay)|\bnames?\b|\bfrequent|^starting$|intakes and|^values?$|^[\d. ]+ in\b")
+_NO_TERM = re.compile(r"\b(?:hospital|icu) (?:visit|stay)|\bnames?\b|\bfrequent|^starting$|intakes? and|^values?$|^[\d. ]+ in\b")
 
 
 def take_terms(text: str) -> tuple[str, list[Term]]:
@@ -169,8 +168,10 @@ def names_in(observation: str, term: Term) -> list[Name]:
         if match is None:
             continue
         exact = match["value"].lower() == term.text.lower()
-        for rank, kind in enumerate(_kinds_of(match["table"], match["column"], term.kinds)):
-            offered.append((not exact, rank, position, Name(kind, match["value"], match["column"])))
+        for kind in EVENT_KINDS.values():
+            if (match["table"], match["column"]) in kind.name_columns:
+                rank = term.kinds.index(kind.name) if kind.name in term.kinds else len(term.kinds)
+                offered.append((not exact, rank, position, Name(kind, match["value"], match["column"])))
     offered.sort(key=lambda item: item[:3])
     return [name for other, *_, name in offered if other == offered[0][0]]
 
@@ -178,11 +179,6 @@ def names_in(observation: str, term: Term) -> list[Name]:
 def numbers_as_names(term: Term) -> list[Name]:
     """A term that is a number names itself: numbers are not looked up."""
     return [Name(EVENT_KINDS[kind], term.text, EVENT_KINDS[kind].item) for kind in term.kinds if EVENT_KINDS[kind].is_number]
-
-
-def _kinds_of(table: str, column: str, wanted: Sequence[str]) -> list[EventKind]:
-    holding = [kind for kind in EVENT_KINDS.values() if (table, column) in kind.name_columns]
-    return sorted(holding, key=lambda kind: wanted.index(kind.name) if kind.name in wanted else len(wanted))
 
 
 def unknown_names(term: Term) -> list[Name]:
