@@ -1,7 +1,7 @@
 """One episode: an agent answers observations with actions until it is done, and a record of it is made.
 
-Verdict or nothing: `run_episode` gives a record for an episode that ended in a verdict. Where the model, the sandbox, the disk or the machine failed it
-raises `InfrastructureError`, and there is no record.
+Verdict or nothing: `run_episode` gives a record for an episode that ended in a verdict. Where the model, the sandbox, the disk or the machine failed
+it raises `InfrastructureError`, and there is no record.
 """
 
 from __future__ import annotations

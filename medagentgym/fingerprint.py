@@ -1,7 +1,8 @@
 """One result folder, one configuration: what an episode depends on, in a form that can be compared.
 
-The folder of an experiment's episodes holds `configuration.json`: the resolved configuration without what changes no episode, and digests of the prompts,
-the data and the code of the environment; beside them, not compared, versions and what permitted sending the records to a model. A run whose fingerprint differs is stopped before anything is spent, and told which keys differ.
+The folder of an experiment's episodes holds `configuration.json`: the resolved configuration without what changes no episode, and digests of the
+prompts, the data and the code of the environment; beside them, not compared, versions and what permitted sending the records to a model. A run whose
+fingerprint differs is stopped before anything is spent, and told which keys differ.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ ENVIRONMENT_MODULES = (
     "medagentgym.env.observation",
     "medagentgym.env.replies",
     "medagentgym.env.lenient_json",
-    "medagentgym.env.action_forms",
+    "medagentgym.actions",
     "medagentgym.agent.conversation",
     "medagentgym.prompting",
     "medagentgym.sandbox.zygote",

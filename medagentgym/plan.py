@@ -272,8 +272,8 @@ def make_plan(config: Config, *, partial: bool = False, single: bool = False, da
         first = next(other for other in planned if other.config.task == experiment.config.task)
         if experiment.config.data.model_dump(exclude=NOT_BUILT) != first.config.data.model_dump(exclude=NOT_BUILT):
             raise UserError(
-                f"experiments[{experiment.number}].data: differs from that of experiments[{first.number}], but one work_dir holds one data set a task; "
-                "give them the same `data`, or run them with two work_dir"
+                f"experiments[{experiment.number}].data: differs from that of experiments[{first.number}], but one work_dir holds one data set "
+                "a task; give them the same `data`, or run them with two work_dir"
             )
     return Plan(config.name or "run", planned, partial, single)
 
@@ -311,7 +311,8 @@ def check_built_data(config: Config) -> None:
     different = [key for key in wanted if isinstance(built, dict) and built.get(key) != wanted[key]]
     if different:
         raise UserError(
-            f"{manifest.parent}: was built with another {', '.join(f'data.{key}' for key in different)}; use another work_dir, or delete the folder to have it built again"
+            f"{manifest.parent}: was built with another {', '.join(f'data.{key}' for key in different)}; "
+            "use another work_dir, or delete the folder to have it built again"
         )
 
 

@@ -21,7 +21,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from medagentgym.env.action_forms import ACTION_FORMS, action_forms
+from medagentgym.actions import ACTION_FORMS, action_forms
 from medagentgym.errors import UserError, one_line
 from medagentgym.llm.messages import Message, make_system_message, make_user_message
 

@@ -46,7 +46,6 @@ def open_experiment(config: Config) -> Iterator[Experiment]:
 
     Raises `UserError` or `InfrastructureError`.
     """
-    from medagentgym.credentials import load_credentials, required_credentials
     from medagentgym.episode import Experiment
     from medagentgym.policy import check_data_policy
     from medagentgym.sandbox import choose_backend
@@ -54,8 +53,7 @@ def open_experiment(config: Config) -> Iterator[Experiment]:
     from medagentgym.tasks.registry import get_task_class
 
     task = get_task_class(config.task)(data_folder(config), config)
-    if required_credentials(config) and config.credentials_path.exists():
-        load_credentials(config.credentials_path)
+    load_needed_credentials(config)
     _check_few_shot(config, task)
     permissions = check_data_policy(config, credentialed=task.is_credentialed(config))
     wanted = fingerprint.complete(config, task) | {"data_policy": permissions}
@@ -66,10 +64,18 @@ def open_experiment(config: Config) -> Iterator[Experiment]:
         fingerprint.claim(folder, wanted)
 
     with BoxPool(backend, size=config.in_flight) as pool:
-        yield Experiment(config, task, backend, pool, folder, wanted["fingerprint"], _debugger(config))
+        yield Experiment(config, task, backend, pool, folder, wanted["fingerprint"], debugger_of(config))
 
 
-def _debugger(config: Config) -> Callable[[], Debugger] | None:
+def load_needed_credentials(config: Config) -> None:
+    """Take the credentials into this process's environment where a model of the configuration needs any."""
+    from medagentgym.credentials import load_credentials, required_credentials
+
+    if required_credentials(config) and config.credentials_path.exists():
+        load_credentials(config.credentials_path)
+
+
+def debugger_of(config: Config) -> Callable[[], Debugger] | None:
     """What gives the model of the `debug` action, built at its first use: the configured one, else the agent's own. None where there is neither."""
     from medagentgym.configuration import uses_model
 

@@ -34,7 +34,7 @@ EVIDENCE_OUTPUT_CHARACTERS = 20_000
 """Characters of each output stream kept as evidence."""
 EVIDENCE_ANSWER_CHARACTERS = 200_000
 """Characters of an answer (as JSON) kept as evidence."""
-MAX_TEXT_LENGTH = 10_000_000
+MAX_TEXT_LENGTH = 1_000_000
 """Longest observation or reply in the spaces of the environment, characters."""
 
 
@@ -57,10 +57,11 @@ class Trajectory:
 
 
 class EpisodeEnvironment(gymnasium.Env[str, str]):
-    """The environment of a task.
+    """The environment of a task. Without a `debugger`, the action `debug` is not permitted.
 
-    `step` takes a reply as a model writes it, or the name of an action with its parameters as keywords. The reward is 0 until the episode ends, then the
-    score of the verdict. `terminated` means that the episode ended by itself (submitted, accepted, unparsable), `truncated` that steps or budget ran out.
+    `step` takes a reply as a model writes it, or the name of an action with its parameters as keywords. The reward is 0 until the episode ends, then
+    the score of the verdict. `terminated` means that the episode ended by itself (submitted, accepted, unparsable), `truncated` that steps or budget
+    ran out.
     """
 
     metadata = {"render_modes": ["ansi"]}
@@ -73,14 +74,17 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
         *,
         debugger: Callable[[], Debugger] | None = None,
         render_mode: str | None = None,
+        owns_pool: bool = False,
     ) -> None:
         self.task = task
         self.config = config
         self.pool = pool
         self.render_mode = render_mode
+        self._owns_pool = owns_pool
         self._make_debugger = debugger
         self.judges: dict[str, Judge] = task.judges()
-        permitted = tuple(action for action in task.permitted_actions if action != "submit")
+        unavailable = {"submit"} if debugger is not None else {"submit", "debug"}
+        permitted = tuple(action for action in task.permitted_actions if action not in unavailable)
         self.permitted_actions = (*permitted, "submit") if config.protocol == "submit" else permitted
         self.action_space = TextSpace(MAX_TEXT_LENGTH, sample_replies(self.permitted_actions))
         self.observation_space = TextSpace(MAX_TEXT_LENGTH)
@@ -151,8 +155,10 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
         return self._last_observation
 
     def close(self) -> None:
-        """Give the box back. The pool is its owner's to close."""
+        """Give the box back; close the pool where it belongs to this environment."""
         self._end_box()
+        if self._owns_pool:
+            self.pool.close()
 
     # --- the episode ----------------------------------------------------------------------------------------------------------------------------
 
@@ -230,8 +236,7 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
         return verdicts[self.config.stop_judge]
 
     def _debug(self, code: str, error_message: str) -> str:
-        if self._make_debugger is None:
-            raise AgentError("No debugger is configured here.")
+        assert self._make_debugger is not None
         text, usage = self._make_debugger().explain(code, error_message)
         self.trajectory.debugger_usage.add(usage)
         return text

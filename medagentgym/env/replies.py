@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from medagentgym.env.action_forms import ACTION_FORMS, ActionForm, Parameter
+from medagentgym.actions import ACTION_FORMS, ActionForm, Parameter
 from medagentgym.env.lenient_json import Found, find_objects, unescape
 
 ReplyKind = Literal["action", "prose", "broken"]

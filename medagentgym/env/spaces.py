@@ -6,18 +6,25 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from gymnasium import spaces
+from gymnasium import Space
 
 
-class TextSpace(spaces.Text):
+class TextSpace(Space[str]):
     """Every Unicode text up to `max_length` characters.
 
-    Gymnasium's own `Text` knows a fixed alphabet only. `samples` are the texts that `sample` draws from.
+    Gymnasium's own `Text` knows a fixed alphabet only. `samples` are the texts that `sample` draws from. Vectorised, a batch is a tuple of texts;
+    asynchronous vector environments need `shared_memory=False`.
     """
 
     def __init__(self, max_length: int, samples: Sequence[str] = ("",), seed: int | None = None) -> None:
+        self.max_length = max_length
         self.samples = tuple(samples)
-        super().__init__(max_length=max_length, min_length=0, seed=seed)
+        super().__init__(shape=None, dtype=str, seed=seed)
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """A text is no array of fixed size."""
+        return False
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
         """One of `samples`. Masks make no sense here and are refused."""
