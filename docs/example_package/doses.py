@@ -1,7 +1,7 @@
 """An example of a package that adds a task and an agent: how much of a drug does a patient of a given weight get?
 
-The task's source is `data_path`, a folder with `test_tasks.jsonl`: one object a line, with `drug`, `weight_kg` and `dose_mg`. The agent's code finds a
-table of doses at `/data/doses.csv`.
+The task's source is `data_path`, a folder with `test_tasks.jsonl`: one object a line, with `drug`, `weight_kg` and `dose_mg`. The agent's code finds
+a table of doses at `/data/doses.csv`.
 """
 
 from __future__ import annotations
