@@ -20,7 +20,9 @@ logger.addFilter(lambda record: not str(record.msg).startswith("Cannot restore")
 
 wildcard_constraints:
     task="|".join({experiment.config.task for experiment in PLAN.experiments}),
-    tag="|".join({str(experiment.config.result_dir_tag) for experiment in PLAN.experiments}),
+    tag="|".join(
+        {str(experiment.config.result_dir_tag) for experiment in PLAN.experiments}
+    ),
     mode="train|test",
     episode=r"\d+(_\d+)?",
 
@@ -33,4 +35,7 @@ onstart:
 
 onerror:
     print("\n".join(PLAN.failures(since=STARTED)), file=sys.stderr)
-    print("Finished episodes are kept: the same command runs only what is missing.", file=sys.stderr)
+    print(
+        "Finished episodes are kept: the same command runs only what is missing.",
+        file=sys.stderr,
+    )

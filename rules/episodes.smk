@@ -37,7 +37,9 @@ if PLAN.single:
         input:
             ancient(f"{PLAN.work_dir}/data/{{task}}/build.json"),
         output:
-            update(f"{PLAN.work_dir}/{{task}}/{{tag}}/{{mode}}/history_{{episode}}.json"),
+            update(
+                f"{PLAN.work_dir}/{{task}}/{{tag}}/{{mode}}/history_{{episode}}.json"
+            ),
         log:
             f"{PLAN.work_dir}/logs/{{task}}/{{tag}}/{{mode}}/history_{{episode}}.log",
         conda:
@@ -45,7 +47,9 @@ if PLAN.single:
         resources:
             python=sys.executable,
             plan=PLAN.file,
-            experiment=lambda wildcards: PLAN.experiment(wildcards.task, wildcards.tag, wildcards.mode).number,
+            experiment=lambda wildcards: PLAN.experiment(
+                wildcards.task, wildcards.tag, wildcards.mode
+            ).number,
             first=lambda wildcards: PLAN.position(**wildcards),
             end=lambda wildcards: PLAN.position(**wildcards) + 1,
         shell:

@@ -3,7 +3,9 @@
 
 rule score:
     input:
-        episodes=lambda wildcards: PLAN.scored_files(wildcards.task, wildcards.tag, wildcards.mode),
+        episodes=lambda wildcards: PLAN.scored_files(
+            wildcards.task, wildcards.tag, wildcards.mode
+        ),
         data=f"{PLAN.work_dir}/data/{{task}}/build.json",
     output:
         f"{PLAN.work_dir}/{{task}}/{{tag}}/scores_{{mode}}.parquet",
@@ -13,10 +15,12 @@ rule score:
         f"{PLAN.work_dir}/logs/{{task}}/{{tag}}/scores_{{mode}}.log",
     conda:
         "../envs/medagentgym.yaml"
-    params:
-        fingerprint=lambda wildcards: PLAN.scoring_fingerprint(wildcards.task),
     resources:
         plan=PLAN.file,
-        experiment=lambda wildcards: PLAN.experiment(wildcards.task, wildcards.tag, wildcards.mode).number,
+        experiment=lambda wildcards: PLAN.experiment(
+            wildcards.task, wildcards.tag, wildcards.mode
+        ).number,
+    params:
+        fingerprint=lambda wildcards: PLAN.scoring_fingerprint(wildcards.task),
     script:
         "../scripts/score.py"

@@ -5,15 +5,25 @@ rule summary:
     input:
         scores=PLAN.scores,
     output:
-        multiext(f"{PLAN.report}/", "summary.csv", "summary.md", "disagreements.csv", "timings.csv", "success.png", "success.svg", "success.pdf", "report.html"),
+        multiext(
+            f"{PLAN.report}/",
+            "summary.csv",
+            "summary.md",
+            "disagreements.csv",
+            "timings.csv",
+            "success.png",
+            "success.svg",
+            "success.pdf",
+            "report.html",
+        ),
     log:
         f"{PLAN.work_dir}/logs/reports/{PLAN.name}.log",
     conda:
         "../envs/medagentgym.yaml"
+    resources:
+        plan=PLAN.file,
     params:
         asked=PLAN.asked,
         partial=PLAN.partial,
-    resources:
-        plan=PLAN.file,
     script:
         "../scripts/summarize.py"

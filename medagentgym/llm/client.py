@@ -75,7 +75,7 @@ class Completion:
     """Prompt and reply tokens of the answered call alone, as the service counts them; 0 where it does not."""
 
 
-class _FailedTry(Exception):  # noqa: N818 (never leaves this module)
+class _FailedTry(Exception):
     """A call that may succeed when it is tried again. `retry_after` is the service's own wish, in seconds."""
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
