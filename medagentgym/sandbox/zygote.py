@@ -1,4 +1,4 @@
-"""The program that lives in a box: it imports the task's libraries once and forks a child for every code step.
+"""The program that lives in a box: it imports the task's libraries once and forks a child for every code step, one ahead.
 
 It runs as PID 1 of the box where the backend has a PID namespace, else as a child of the worker and as the subreaper of everything that it starts. It
 never runs agent code and never holds any: code, output and answer of a step pass by it, so that its memory, which every later step inherits, has
@@ -35,7 +35,7 @@ import socket
 import struct
 import sys
 import time
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -149,11 +149,15 @@ class Step:
         self.settings = zygote.settings
         self.shared = shared
 
-    def run(self, kind: bytes) -> NoReturn:
-        """Never returns, whatever happens."""
+    def run(self, start: int) -> NoReturn:
+        """Prepare, wait for the start (a byte that says what kind of step it is), and run. Never returns, whatever happens."""
         try:
+            self._prepare()
+            kind = os.read(start, 1)
+            if not kind:
+                os._exit(0)
             request, descriptors = receive_step(self.zygote.channel)
-            self._prepare(descriptors)
+            self._take_over(descriptors, start)
             if kind == b"s":
                 self._exec_shell(request["command"])
             self._run_code(request["code"], request["seed"])
@@ -164,12 +168,16 @@ class Step:
     def _report(self, state: int, answer: int = 0, text: int = 0, limit: int = 0) -> None:
         self.shared[: _STATUS.size] = _STATUS.pack(state, answer, text, limit)
 
-    def _prepare(self, descriptors: list[int]) -> None:
-        os.setsid()
+    def _take_over(self, descriptors: list[int], start: int) -> None:
+        """Make the pipes of the host stdout and stderr, and close everything else."""
         os.dup2(descriptors[0], 1)
         os.dup2(descriptors[1], 2)
         self.zygote.channel.detach()
-        os.closerange(3, max(self.zygote.highest_descriptor, *descriptors) + 1)
+        os.closerange(3, max(self.zygote.highest_descriptor, start, *descriptors) + 1)
+
+    def _prepare(self) -> None:
+        """Give up what a step may not have."""
+        os.setsid()
         self.zygote.prctl(PR_SET_DUMPABLE, 1)
         if not self.zygote.is_init:
             self.zygote.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -342,6 +350,7 @@ class Zygote:
         self.highest_descriptor = channel.fileno()
         self._library = ctypes.CDLL(None, use_errno=True)
         self.confinement: Any = None
+        self._next: Waiting | None = None
         self.settings = Settings(receive_frame(channel))
 
     def prctl(self, option: int, first: int, second: int = 0) -> None:
@@ -442,6 +451,7 @@ class Zygote:
     def serve(self) -> NoReturn:
         """Answer requests until the host goes."""
         while True:
+            self._next = self._next or self._fork()
             kind = receive_exactly(self.channel, 1)
             if kind in b"rs":
                 self._step(kind)
@@ -452,20 +462,41 @@ class Zygote:
 
     # --- one step -------------------------------------------------------------------------------------------------------------------------------
 
+    def _fork(self) -> Waiting:
+        """Fork the child of the next step, so that the step need not wait for that."""
+        shared = mmap.mmap(-1, _STATUS.size + int(self.settings.limits["answer_bytes"]) + self.settings.text_bytes)
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(writer)
+            Step(self, shared).run(reader)
+        os.close(reader)
+        return Waiting(child, shared, writer)
+
+    def _started(self, kind: bytes) -> Waiting:
+        """Start the child that waits, or another one where something ended it meanwhile."""
+        while True:
+            step, self._next = self._next or self._fork(), None
+            try:
+                os.write(step.start, kind)
+            except BrokenPipeError:
+                step.shared.close()
+                self.kill_all()
+            else:
+                return step
+            finally:
+                os.close(step.start)
+
     def _step(self, kind: bytes) -> None:
-        limits = self.settings.limits
-        size = _STATUS.size + int(limits["answer_bytes"]) + self.settings.text_bytes
-        with mmap.mmap(-1, size) as shared:
-            started = time.monotonic()
-            child = os.fork()
-            if child == 0:
-                Step(self, shared).run(kind)
-            watch = Watch(self, child, started + limits["wall_seconds"], is_shell=kind == b"s")
+        started = time.monotonic()
+        step = self._started(kind)
+        with step.shared:
+            watch = Watch(self, step.child, started + self.settings.limits["wall_seconds"], is_shell=kind == b"s")
             watch.wait()
             self.kill_all(watch)
             result = watch.result()
             result["wall"] = time.monotonic() - started
-            self._send_result(result, shared)
+            self._send_result(result, step.shared)
 
     def _send_result(self, result: dict[str, Any], shared: mmap.mmap) -> None:
         if self._has_unread_bytes():  # the child ended before it read its request
@@ -552,7 +583,9 @@ class Zygote:
 
     def _reset(self) -> bool:
         """Kill what runs and empty the folders. Whether they are empty then."""
-        self.kill_all()
+        waiting = [] if self._next is None else [self._next.child]
+        if self.others() != waiting:  # no step leaves anything, so this is for certainty
+            self.kill_all()
         deadline = time.monotonic() + RESET_SECONDS
         try:
             for folder in self.settings.scratch:
@@ -604,6 +637,16 @@ def _warm_up(pandas: Any) -> None:
 
         with contextlib.closing(sqlite3.connect(":memory:")) as connection:
             str(pandas.read_sql("SELECT 1 AS number, 'a' AS text", connection))
+
+
+class Waiting(NamedTuple):
+    """A child that waits for its step."""
+
+    child: int
+    shared: mmap.mmap
+    """Where it will leave its answer."""
+    start: int
+    """Descriptor of the pipe on which it waits."""
 
 
 class Watch:

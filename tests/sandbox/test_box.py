@@ -6,8 +6,10 @@ import dataclasses
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from medagentgym.errors import InfrastructureError, UserError
@@ -189,6 +191,19 @@ def test_a_box_killed_from_another_thread_fails_its_step_as_infrastructure(backe
     with pytest.raises(InfrastructureError):
         box.run("import time\ntime.sleep(15)")
     assert box.closed
+
+
+def test_the_child_that_waits_for_the_next_step_is_replaced_where_it_died(backend: Backend, spec: BoxSpec) -> None:
+    before = psutil.Process().children(recursive=True)
+    box = backend.start(dataclasses.replace(spec, preload=()))
+    assert box.run("answer = 1").answer == 1
+    for next_call in (lambda: box.run("answer = 2").answer == 2, box.reset, lambda: box.run("answer = 3").answer == 3):
+        time.sleep(0.3)
+        new = [process for process in psutil.Process().children(recursive=True) if process not in before]
+        max(new, key=lambda process: (process.create_time(), process.pid)).kill()
+        time.sleep(0.1)
+        assert next_call()
+    box.close()
 
 
 def test_an_interrupted_step_closes_its_box(backend: Backend, spec: BoxSpec) -> None:

@@ -64,10 +64,11 @@ def test_no_result_is_mixed_up_and_nothing_is_left(backend: Backend, tmp_path: P
 
 @pytest.mark.parametrize("backend", ["bubblewrap"], indirect=True)
 def test_an_idle_box_needs_little_memory_of_its_own(backend: Backend, spec: BoxSpec) -> None:
+    before = psutil.Process().children(recursive=True)
     box = backend.start(dataclasses.replace(spec, read_only={}))
     for _ in range(20):
         box.run("answer = 'x' * 40_000\nprint(answer)")
-    zygote = max(psutil.Process().children(recursive=True), key=lambda process: process.create_time())
-    own = sum(region.private_dirty for region in zygote.memory_maps())
+    new = [process for process in psutil.Process().children(recursive=True) if process not in before]
+    own = sum(region.private_dirty + region.shared_dirty / 2 for process in new for region in process.memory_maps())
     box.close()
     assert 0 < own < 100 * 2**20
