@@ -120,19 +120,22 @@ def environment_digest(config: Config, task: Task) -> str:
     """SHA-256 over the code that decides what an agent sees."""
     from medagentgym.agent.registry import get_agent_class
 
-    modules = [*ENVIRONMENT_MODULES, *task.code_modules, type(task).__module__, get_agent_class(config.agent.name).__module__]
+    agent = get_agent_class(config.agent.name)
+    modules = [*ENVIRONMENT_MODULES, *task.code_modules, type(task).__module__, *agent.code_modules, agent.__module__]
     if config.protocol == "oracle_stop":
         modules.append(type(task.judges()[config.stop_judge]).__module__)
     return code_digest(modules)
 
 
 def code_digest(modules: Iterable[str]) -> str:
-    """SHA-256 over the source files of modules, each once, whatever the order they are given in."""
+    """SHA-256 over the source files of modules, and of packages with all that is below them; each once, whatever the order they are given in."""
     sha = hashlib.sha256()
     for name in sorted(set(modules)):
         spec = find_spec(name)
-        source = spec.origin if spec is not None else inspect.getsourcefile(import_module(name))
-        sha.update(name.encode() + b"\0" + Path(str(source)).read_bytes() + b"\0")
+        source = Path(str(spec.origin if spec is not None else inspect.getsourcefile(import_module(name))))
+        is_package = spec is not None and spec.submodule_search_locations is not None
+        for file in sorted(source.parent.rglob("*.py")) if is_package else [source]:
+            sha.update(f"{name}/{file.relative_to(source.parent)}".encode() + b"\0" + file.read_bytes() + b"\0")
     return sha.hexdigest()
 
 

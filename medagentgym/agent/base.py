@@ -66,6 +66,8 @@ class Agent(ABC):
 
     name: ClassVar[str]
     sees_reference: ClassVar[bool] = False
+    code_modules: ClassVar[tuple[str, ...]] = ()
+    """Modules and packages besides the agent's own module whose code decides what it does; they are part of the episodes' fingerprint."""
 
     def __init__(self, config: AgentConfig, permitted_actions: Sequence[str]) -> None:
         self.config = config

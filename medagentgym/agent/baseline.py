@@ -31,6 +31,7 @@ class BaselineAgent(ConversationAgent):
     """Agent `baseline`: answers by rules. What it cannot read it answers with None."""
 
     name = "baseline"
+    code_modules = ("medagentgym.agent.baseline_rules",)
 
     def reset(self, start: EpisodeStart) -> None:
         """Begin an episode: forget the last one."""

@@ -41,7 +41,7 @@ class Task(ABC):
     credentialed: ClassVar[bool] = False
     """Whether the data fall under a data use agreement that restricts sending them to model services."""
     code_modules: ClassVar[tuple[str, ...]] = ()
-    """Modules besides the task's own whose code decides what an agent sees; they are part of the episodes' fingerprint."""
+    """Modules and packages besides the task's own module whose code decides what an agent sees; they are part of the episodes' fingerprint."""
     permitted_actions: ClassVar[tuple[str, ...]] = ("request_info", "validate_code", "debug", "terminal", "submit")
 
     def __init__(self, folder: Path, config: Config) -> None:
