@@ -208,7 +208,7 @@ def test_the_child_that_waits_for_the_next_step_is_replaced_where_it_died(backen
 
 def test_an_interrupted_step_closes_its_box(backend: Backend, spec: BoxSpec) -> None:
     box = backend.start(dataclasses.replace(spec, preload=()))
-    timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
+    timer = threading.Timer(0.3, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         box.run("import time\ntime.sleep(15)")

@@ -14,7 +14,7 @@ from medagentgym.sandbox.selection import probe
 
 LIMITS = Limits(
     wall_seconds=30,
-    cpu_seconds=1,
+    cpu_seconds=30,
     memory_mb=256,
     processes=20,
     open_files=64,
@@ -26,14 +26,18 @@ LIMITS = Limits(
 )
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", "landlock", "none"])
-def limited(request: pytest.FixtureRequest) -> Iterator[Box]:
-    outcome = probe(request.param)
+def started(name: str, limits: Limits) -> Iterator[Box]:
+    outcome = probe(name)
     if not outcome.works:
         pytest.skip(outcome.reason)
-    box = choose_backend(request.param).start(BoxSpec(python=Path(sys.executable), limits=LIMITS))
+    box = choose_backend(name).start(BoxSpec(python=Path(sys.executable), limits=limits, preload=()))
     yield box
     box.close()
+
+
+@pytest.fixture(scope="module", params=["bubblewrap", "landlock", "none"])
+def limited(request: pytest.FixtureRequest) -> Iterator[Box]:
+    yield from started(request.param, LIMITS)
 
 
 @pytest.fixture
@@ -46,13 +50,13 @@ def box(limited: Box) -> Iterator[Box]:
 @pytest.fixture(scope="module", params=["bubblewrap", "landlock", "none"])
 def hasty(request: pytest.FixtureRequest) -> Iterator[Box]:
     """A box whose steps have one second."""
-    with_limits = dataclasses.replace(LIMITS, wall_seconds=1.0)
-    outcome = probe(request.param)
-    if not outcome.works:
-        pytest.skip(outcome.reason)
-    box = choose_backend(request.param).start(BoxSpec(python=Path(sys.executable), limits=with_limits, preload=()))
-    yield box
-    box.close()
+    yield from started(request.param, dataclasses.replace(LIMITS, wall_seconds=1.0))
+
+
+@pytest.fixture(scope="module", params=["bubblewrap", "landlock", "none"])
+def frugal(request: pytest.FixtureRequest) -> Iterator[Box]:
+    """A box whose steps have one second of processor time."""
+    yield from started(request.param, dataclasses.replace(LIMITS, cpu_seconds=1.0))
 
 
 def test_wall_time(hasty: Box) -> None:
@@ -76,13 +80,13 @@ def test_endless_output_is_stopped(hasty: Box) -> None:
     assert len(result.stdout) == 7500
 
 
-def test_processor_time(box: Box) -> None:
-    result = box.run("while True:\n    pass")
+def test_processor_time(frugal: Box) -> None:
+    result = frugal.run("while True:\n    pass")
     assert "cpu_seconds" in result.limits_hit and result.exit_status is None
 
 
-def test_processor_time_of_all_processes_together(box: Box) -> None:
-    result = box.run("import os\nfor _ in range(3):\n    os.fork()\nwhile True:\n    pass")
+def test_processor_time_of_all_processes_together(frugal: Box) -> None:
+    result = frugal.run("import os\nfor _ in range(3):\n    os.fork()\nwhile True:\n    pass")
     assert "cpu_seconds" in result.limits_hit
 
 
