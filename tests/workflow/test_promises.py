@@ -252,3 +252,31 @@ def test_a_mistake_in_the_configuration_is_one_line_and_writes_nothing(tmp_path:
     lines = [line for line in output.splitlines() if line.startswith("medagentgym:")]
     assert len(lines) == 1 and said in lines[0] and "Traceback" not in output
     assert not (tmp_path / "work").exists()
+
+
+def test_published_results_can_be_tabled_and_not_extended(project: Project) -> None:
+    folder = project.episode(0, "published").parent
+    folder.mkdir(parents=True)
+    for idx, end in enumerate([{"result": "success", "score": 1}, {"result": "failure"}, {"result": "success", "score": 1}]):
+        conversation = [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}, {"role": "assistant", "content": ANSWER}]
+        project.episode(idx, "published").write_text(json.dumps([*conversation, end]))
+    project.write(result_dir_tag="published", end_idx=3)
+    files = project.episodes("published")
+    project.run("--config=partial=true")
+    published, strict = summary(project, "published"), summary(project, "strict")
+    assert (published["done"], published["scored"], published["successes"]) == ("3", "3", "2")
+    assert (strict["scored"], strict["unscorable"], strict["success_rate"]) == ("0", "3", "")
+    project.write(end_idx=6)
+    assert "import" in project.run(status=2) and project.episodes("published") == files
+
+
+def test_a_constant_answer_scores_its_floor_and_no_more(project: Project, built_data: Path) -> None:
+    rows = [json.loads(line) for line in (built_data / "mimic_iii" / "test_tasks.jsonl").read_text().splitlines()]
+    golds = [json.dumps(row["gold"]["rows"]) for row in rows if not row["is_impossible"]]
+    commonest = max(set(golds), key=lambda gold: (golds.count(gold), gold))
+    replies = [json.dumps({"action": "validate_code", "params": {"code": f"answer = {json.loads(commonest)!r}"}}), SUBMIT]
+    (project.folder / "replies.json").write_text(json.dumps(replies))
+    project.write(agent={"name": "scripted", "replies": "replies.json"}, result_dir_tag="constant")
+    project.run()
+    row = summary(project)
+    assert float(row["success_rate"]) == float(row["floor"]) > 0
