@@ -14,4 +14,4 @@ rule build_data:
         python=sys.executable,
         plan=PLAN.file,
     shell:
-        "{resources.python} -m medagentgym.build --plan {resources.plan} --task {wildcards.task} 2>&1 | tee {log}"
+        "{resources.python:q} -m medagentgym.build --plan={resources.plan:q} --task {wildcards.task} 2>&1 | tee -- {log:q}"

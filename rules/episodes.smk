@@ -4,8 +4,8 @@
 # The data are `ancient`: data that were built again do not make a single episode run again by themselves; the worker compares their digest.
 
 RUN_EPISODES = (
-    "{resources.python} -m medagentgym.worker --plan {resources.plan} --experiment {resources.experiment}"
-    " --episodes {resources.first}:{resources.end} --log {log}"
+    "{resources.python:q} -m medagentgym.worker --plan={resources.plan:q} --experiment {resources.experiment}"
+    " --episodes {resources.first}:{resources.end} --log={log:q}"
 )
 
 for shard in PLAN.shards:
