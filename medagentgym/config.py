@@ -5,6 +5,7 @@ The docstring under a field is its documentation, in both.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -43,8 +44,14 @@ def _expand_home(path: Path) -> Path:
         raise ValueError(str(error)) from error
 
 
+def _plain_folder(path: Path) -> Path:
+    return Path(os.path.normpath(path))
+
+
 ExpandedPath = Annotated[Path, BeforeValidator(_not_empty), AfterValidator(_expand_home)]
 """A path; `~` at its beginning is the home folder, and a relative one starts at the current folder."""
+WorkFolder = Annotated[ExpandedPath, AfterValidator(_plain_folder)]
+"""A folder that is written, in the form in which Snakemake compares paths: `a/../b/` is `b`."""
 InputFile = Annotated[ExpandedPath, MustExist("file")]
 """A file that is read."""
 InputFolder = Annotated[ExpandedPath, MustExist("folder")]
@@ -287,7 +294,7 @@ class GeneralArgs(Block):
     """Task to run."""
     credentials_path: ExpandedPath = Path("./credentials.toml")
     """TOML file with the credentials; also accepted as `credential_path`."""
-    work_dir: ExpandedPath = Path("./work_dir/")
+    work_dir: WorkFolder = Path("./work_dir/")
     """Folder for data, episodes and reports. Private to its user."""
     result_dir_tag: Name | None = None
     """Folder of this experiment's episodes below `<work_dir>/<task>/`; null: made from the agent and the model."""

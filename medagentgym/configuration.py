@@ -50,6 +50,7 @@ def load_config(source: Path | str | Mapping[str, Any], overrides: Mapping[str, 
     for experiment, origin in _expand(config, layers):
         _check_data_source(experiment, origin)
         _check_paths(experiment, origin)
+    _check_work_dir(config.work_dir, layers.name(("work_dir",)))
     return config
 
 
@@ -236,14 +237,27 @@ def _check_data_source(config: Config, layers: Layers) -> None:
 def _check_paths(config: Config, layers: Layers) -> None:
     for path, kind, value in _read_paths(config):
         place = layers.name(path)
-        if not value.exists():
-            raise UserError(f"{place}: {value} does not exist; a relative path starts at the current folder, {Path.cwd()}")
+        try:
+            value.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            raise UserError(f"{place}: {value} does not exist; a relative path starts at the current folder, {Path.cwd()}") from None
+        except OSError as error:
+            raise UserError(f"{place}: {_shown(value)} cannot be read ({error.strerror})") from None
         if kind == "folder" and not value.is_dir():
             raise UserError(f"{place}: {value} is not a folder")
         if kind == "file" and value.is_dir():
             raise UserError(f"{place}: {value} is a folder, not a file")
         if not os.access(value, os.R_OK):
             raise UserError(f"{place}: {value} cannot be read (permission denied)")
+
+
+def _check_work_dir(folder: Path, place: str) -> None:
+    # In the names of files that Snakemake makes, braces are wildcards.
+    if re.search(r"[{}\x00-\x1f\x7f]", str(folder)):
+        raise UserError(f"{place}: {_shown(folder)} has a brace, a tab or a line break in its name; choose another folder")
+    existing = next((path for path in (folder, *folder.parents) if os.path.exists(path)), folder)
+    if not os.path.isdir(existing):
+        raise UserError(f"{place}: {existing} is not a folder; choose another one")
 
 
 def _read_paths(block: Block, prefix: KeyPath = ()) -> Iterator[tuple[KeyPath, Literal["file", "folder"], Path]]:

@@ -106,7 +106,7 @@ def _record(experiment: Experiment, environment: EpisodeEnvironment, agent: Agen
         "agent": agent.name,
         "sees_reference": agent.sees_reference,
         "seed": environment.seed,
-        "fingerprint": fingerprint.digest([experiment.fingerprint, task.instance_digest(key.idx)]),
+        "fingerprint": fingerprint.of_episode(experiment.fingerprint, task, key.idx),
         "protocol": config.protocol,
         "stop_judge": config.stop_judge,
         "result": "success" if verdict.correct else "failure",

@@ -15,15 +15,26 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import medagentgym
 from medagentgym.errors import UserError
-from medagentgym.record import write_text
+from medagentgym.record import read_object, write_text
 
 if TYPE_CHECKING:
     from medagentgym.config import Config
     from medagentgym.tasks.base import Task
+
+
+class HasInstances(Protocol):
+    """The part of `medagentgym.tasks.base.Task` that the fingerprint of an episode needs."""
+
+    name: ClassVar[str]
+
+    def instance_digest(self, idx: int) -> str:
+        """SHA-256 of the task record of an instance."""
+        ...
+
 
 FINGERPRINT_SCHEMA = "medagentgym/experiment/1"
 FILE_NAME = "configuration.json"
@@ -155,8 +166,10 @@ def read(folder: Path) -> dict[str, Any] | None:
     """The fingerprint file of a result folder, or None where there is none. Raises `UserError` where it is unreadable."""
     path = folder / FILE_NAME
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return dict(data)
+        data = read_object(path)
+        if not all(isinstance(data.get(key), dict) for key in ("configuration", "digests")) or not isinstance(data.get("fingerprint"), str):
+            raise ValueError("not a whole fingerprint")
+        return data
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -206,6 +219,31 @@ def claim(folder: Path, wanted: Mapping[str, Any]) -> None:
                 f"{folder}: its episodes were made with other {key} ({names.get(key, key)} has changed since; medagentgym {made_by}); "
                 "use another result_dir_tag, or go back to what made them"
             )
+
+
+def of_episode(experiment: str, task: HasInstances, idx: int) -> str:
+    """The fingerprint of an episode, from that of its experiment and the task record of its instance."""
+    return digest([experiment, task.instance_digest(idx)])
+
+
+def check_episode(path: Path, record: Mapping[str, Any], experiment: str, task: HasInstances) -> None:
+    """Refuse an episode of another experiment, or of a task record that has changed since: its verdict would be that of another question.
+
+    Raises `UserError`.
+    """
+    if record["schema"] != "published" and record.get("fingerprint") != of_episode(experiment, task, int(record["idx"])):
+        raise UserError(
+            f"{path}: was not made with this configuration and the present record of instance {record['idx']} of {task.name}; put the task's source "
+            "files back, use another work_dir, or delete the file to have the episode made again"
+        )
+
+
+def check_data(folder: Path, stored: Mapping[str, Any], task: Task) -> None:
+    """Refuse data other than those that the episodes of a folder were made with. Raises `UserError`."""
+    if stored["digests"].get("data") != task.data_digest():
+        raise UserError(
+            f"{folder}: its episodes were made with other data than {task.folder} holds now; put the source files back, or use another work_dir"
+        )
 
 
 def _compare(folder: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from medagentgym.configuration import experiments, instance_range, load_config
 from medagentgym.credentials import check_credentials
 from medagentgym.errors import UserError, exit_with
 from medagentgym.policy import check_data_policy
-from medagentgym.record import EpisodeKey, episode_file, parse_episode_file, write_text
+from medagentgym.record import EpisodeKey, episode_file, parse_episode_file, read_object, write_text
 from medagentgym.tasks.registry import get_task_class
 
 SMALLEST_BATCH, LARGEST_BATCH, BATCHES = 20, 200, 32
@@ -32,7 +32,7 @@ NO_SPENDING = frozenset({"-n", "--dry-run", "--dryrun", "--lint", "--unlock", "-
 
 def data_folder(config: Config) -> Path:
     """Where the data of a task are built."""
-    return Path(os.path.normpath(config.work_dir)) / "data" / config.task
+    return config.work_dir / "data" / config.task
 
 
 def batch_size(config: Config, episodes: int) -> int:
@@ -95,7 +95,7 @@ class ExperimentPlan:
     @staticmethod
     def folder_of(config: Config) -> Path:
         """The folder of an experiment's records."""
-        return Path(os.path.normpath(config.work_dir)) / config.task / str(config.result_dir_tag) / config.mode
+        return config.work_dir / config.task / str(config.result_dir_tag) / config.mode
 
     @cached_property
     def folder(self) -> Path:
@@ -110,7 +110,7 @@ class ExperimentPlan:
     @property
     def log_folder(self) -> str:
         """Where the workers of the experiment write what they say."""
-        return f"{os.path.normpath(self.config.work_dir)}/logs/{self.name}"
+        return f"{self.config.work_dir}/logs/{self.name}"
 
     @property
     def scores(self) -> str:
@@ -166,8 +166,8 @@ class Plan:
 
     @property
     def work_dir(self) -> str:
-        """The working folder, in the form in which Snakemake compares paths."""
-        return os.path.normpath(self.experiments[0].config.work_dir)
+        """The working folder."""
+        return str(self.experiments[0].config.work_dir)
 
     @property
     def shards(self) -> list[ShardPlan]:
@@ -234,12 +234,14 @@ class Plan:
         return f"{self.work_dir}/.plans/{fingerprint.digest(self.content)[:16]}.json"
 
     def write(self) -> None:
-        """Write the plan file, in a working folder that is private to its user."""
+        """Write the plan file, in a working folder that is private to its user. Raises `UserError` where that folder cannot be written."""
         folder = Path(self.work_dir)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.chmod(0o700)
-        if not Path(self.file).exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            folder.chmod(0o700)
             write_text(Path(self.file), self.content + "\n")
+        except OSError as error:
+            raise UserError(f"work_dir: {folder} cannot be written ({error.strerror}); choose another one, or make room") from error
 
     def experiment(self, task: str, tag: str, mode: str) -> ExperimentPlan:
         """The experiment of a folder."""
@@ -302,7 +304,7 @@ def check_built_data(config: Config) -> None:
     """Refuse data that were built from another configuration. Raises `UserError` naming the keys that differ."""
     manifest = data_folder(config) / "build.json"
     try:
-        built = json.loads(manifest.read_text(encoding="utf-8")).get("configuration")
+        built = read_object(manifest).get("configuration")
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
@@ -319,27 +321,56 @@ def check_built_data(config: Config) -> None:
 def read_plan(path: Path) -> list[Config]:
     """The configurations of a plan file. Raises `UserError` where it is missing."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return [Config.model_validate(experiment) for experiment in read_object(path)["experiments"]]
     except OSError as error:
         raise UserError(f"{path}: the plan file is missing; run snakemake without --no-hooks, whose start writes it") from error
-    return [Config.model_validate(experiment) for experiment in data["experiments"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: not a plan file; run snakemake again, whose start writes it") from error
 
 
-def plan_workflow(config_files: Sequence[Path], overrides: Mapping[str, Any], *, main_process: bool, command_line: Sequence[str]) -> Plan:
-    """The plan of the Snakemake run whose command line this is; a user's mistake ends the process with one line.
+def check_targets(plan: Plan, targets: Iterable[str]) -> None:
+    """Refuse a target that looks like an episode and is none of the plan. Raises `UserError`."""
+    named = [target for target in targets if parse_episode_file(os.path.basename(target))]
+    if not named:
+        return
+    planned = {os.path.abspath(file): file for experiment in plan.experiments for file in experiment.files}
+    for target in named:
+        file = planned.get(os.path.abspath(target))
+        if file is None:
+            first = next(iter(planned.values()), "")
+            raise UserError(
+                f"{target}: not an episode of this configuration, whose first is {first}; check start_idx, end_idx and the filters in `data`"
+            )
+        if os.path.normpath(target) != file:
+            raise UserError(f"{target}: write it as the configuration does, {file}")
 
-    `main_process` is false in the processes of cluster jobs, which check nothing again.
+
+def plan_workflow(
+    config_files: Sequence[Path], overrides: Mapping[str, Any], *, main_process: bool, command_line: Sequence[str], targets: Collection[str] = ()
+) -> Plan:
+    """The plan of the Snakemake run whose command line and targets these are; a user's mistake ends the process with one line.
+
+    `main_process` is false in the processes of cluster jobs, which have no targets and check nothing again.
     """
     try:
         given = dict(overrides)
-        partial = str(given.pop("partial", "false")).lower() in ("true", "1", "yes")
+        partial = _true_or_false("partial", given.pop("partial", False))
         if len(config_files) != 1:
             raise UserError("snakemake: give one configuration file, for example --configfile config/demo.yaml")
         config = load_config(Path(os.path.relpath(config_files[0])), given)
         single = any(token.startswith("episode:") or parse_episode_file(os.path.basename(token)) for token in command_line)
-        plan = make_plan(config, partial=partial, single=single, data_only="data" in command_line)
+        data_only = set(targets) == {"data"} or any(token.startswith("build_data:") for token in command_line)
+        plan = make_plan(config, partial=partial, single=single, data_only=data_only)
         if main_process:
+            check_targets(plan, targets)
             check(plan, spending=not partial and NO_SPENDING.isdisjoint(command_line))
         return plan
     except UserError as error:
         exit_with(error)
+
+
+def _true_or_false(key: str, value: Any) -> bool:
+    text = str(value).strip().lower()
+    if text not in ("true", "false"):
+        raise UserError(f"command line: {key}: expects true or false, not {value!r}")
+    return text == "true"

@@ -135,7 +135,7 @@ def _parse_examples(path: str, text: str) -> tuple[Example, ...]:
         where = f"{path}:{number}"
         try:
             data = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"{where}: not JSON ({one_line(error)}); expected one example a line") from error
         if not isinstance(data, dict) or not isinstance(data.get("instance_id"), (str, int)) or isinstance(data.get("instance_id"), bool):
             raise UserError(f"{where}: instance_id is missing; it is needed to make sure that the example is not among the questions asked")

@@ -16,6 +16,7 @@ Results of the published system are lists of chat messages that end in `{"result
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import tempfile
@@ -36,6 +37,9 @@ STOP_REASONS = {
     "unparsable": "too many replies held no readable action",
     "published": "an episode of the published system, which does not say why it ended",
 }
+
+_NEEDED = {"task": str, "idx": int, "instance_id": str, "rollout": int, "steps": list, "attempts": list, "result": str, "stop_reason": str}
+"""Keys without which a record can be neither scored nor told from another one, and what they hold; the lists hold objects."""
 
 _FILE_NAME = re.compile(r"^history_(?P<idx>\d+)(?:_(?P<rollout>\d+))?\.json$")
 
@@ -83,20 +87,43 @@ def write_text(path: Path, text: str) -> None:
         raise
 
 
+def read_json(path: Path) -> Any:
+    """Read JSON data. Raises `OSError`, or `ValueError` where the file holds none."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Read the JSON object of a file. Raises `OSError`, or `ValueError` where the file holds none."""
+    data = read_json(path)
+    if not isinstance(data, dict):
+        raise ValueError("not a JSON object")
+    return data
+
+
 def read_record(path: Path) -> dict[str, Any]:
     """Read the record of an episode, ours or a published one. A published one is given our keys, with `schema` `published`.
 
     Raises `UserError` naming the file where it is neither.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not a readable episode ({error}); delete the file to have the episode made again") from error
     if isinstance(data, list):
         return _from_published(path, data)
     if not isinstance(data, dict) or data.get("schema") != RECORD_SCHEMA:
         raise UserError(f"{path}: not an episode record (key schema); move the file away")
+    damaged = next((key for key, kind in _NEEDED.items() if type(data.get(key)) is not kind or not _holds_objects(data[key])), None)
+    if damaged is not None:
+        raise UserError(f"{path}: not a whole episode record (key {damaged}); delete the file to have the episode made again")
     return data
+
+
+def _holds_objects(value: Any) -> bool:
+    return not isinstance(value, list) or all(isinstance(item, dict) for item in value)
 
 
 def read_records(files: list[Path]) -> Iterator[dict[str, Any]]:
@@ -110,6 +137,9 @@ def _from_published(path: Path, messages: list[Any]) -> dict[str, Any]:
     key = parse_episode_file(path.name)
     if not isinstance(last, dict) or last.get("result") not in ("success", "failure") or key is None:
         raise UserError(f"{path}: a list that does not end in a result is not an episode; move the file away")
+    score = last.get("score") or 0.0
+    if not isinstance(score, (int, float)) or not math.isfinite(score):
+        raise UserError(f"{path}: its score is no number; correct the last entry of the list, or move the file away")
     conversation = [message for message in messages[:-1] if isinstance(message, dict)]
     return {
         "schema": "published",
@@ -124,7 +154,7 @@ def _from_published(path: Path, messages: list[Any]) -> dict[str, Any]:
         "steps": [{} for message in conversation if message.get("role") == "assistant"],
         "attempts": [],
         "result": last["result"],
-        "score": float(last.get("score", 0.0) or 0.0),
+        "score": float(score),
         "stop_reason": "published",
         "usage": None,
         "sandbox": None,

@@ -23,12 +23,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from medagentgym import fingerprint
 from medagentgym.agent.registry import get_agent_class
 from medagentgym.config import Config
 from medagentgym.errors import UserError, one_line
 from medagentgym.judges.base import Evidence, Judge, Verdict
 from medagentgym.judges.references import SummarisesReferences
-from medagentgym.plan import data_folder
+from medagentgym.plan import ExperimentPlan, data_folder
 from medagentgym.record import parse_episode_file, read_record, write_text
 from medagentgym.tasks.base import Instance
 from medagentgym.tasks.registry import get_task_class
@@ -81,10 +82,8 @@ TIMING_COLUMNS = ["task", "tag", "mode", "idx", "rollout", "steps", "wall_second
 _USAGE = ("calls", "retries", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "cost")
 
 
-class ScorableTask(Protocol):
+class ScorableTask(fingerprint.HasInstances, Protocol):
     """The part of `medagentgym.tasks.base.Task` that scoring needs."""
-
-    name: ClassVar[str]
 
     def instance(self, idx: int) -> Instance:
         """The instance at `idx`."""
@@ -109,11 +108,12 @@ def score_episodes(files: Sequence[Path], task: ScorableTask, judges: Sequence[s
 
 
 def score_and_time(
-    files: Sequence[Path], task: ScorableTask, judges: Sequence[str], *, sees_reference: bool = False
+    files: Sequence[Path], task: ScorableTask, judges: Sequence[str], *, sees_reference: bool = False, experiment: str | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """`score_episodes`, and beside it wall and processor seconds of the code steps of each episode (published episodes have none).
 
-    Records are read once, one after the other: memory does not grow with their size.
+    `experiment` is the fingerprint of the experiment that the episodes must be of; None: any. Records are read once, one after the other: memory does
+    not grow with their size.
     """
     available = task.judges()
     for name in judges:
@@ -130,6 +130,8 @@ def score_and_time(
             raise UserError(
                 f"{path}: holds the episode of idx {record['idx']}, rollout {record['rollout']}; give it back the name that it was made with"
             )
+        if experiment is not None:
+            fingerprint.check_episode(path, record, experiment, task)
         reference = task.reference(task.instance(int(record["idx"])))
         episode = {**_episode_columns(path, record, task, sees_reference), **_reference_columns(reference, available.values())}
         rows.extend({**episode, **verdict} for verdict in _score_episode(record, reference, chosen))
@@ -141,10 +143,21 @@ def score_and_time(
 def score_experiment(config: Config, files: Sequence[Path], out: Path) -> None:
     """Score the episodes of one experiment and write `out` (Parquet), its CSV and its timings beside it.
 
-    The task is opened in `work_dir/data/<task>`. Raises `UserError`; then nothing is written.
+    The task is opened in `work_dir/data/<task>`. Raises `UserError`, also where the episodes were made with other data or task records than lie there
+    now; then nothing is written.
     """
     task = get_task_class(config.task)(data_folder(config), config)
-    scores, timings = score_and_time(files, task, config.scoring.judges, sees_reference=_agent_sees_reference(config.agent.name))
+    folder = ExperimentPlan.folder_of(config)
+    made_by = fingerprint.read(folder)
+    if made_by is not None:
+        fingerprint.check_data(folder, made_by, task)
+    scores, timings = score_and_time(
+        files,
+        task,
+        config.scoring.judges,
+        sees_reference=_agent_sees_reference(config.agent.name),
+        experiment=None if made_by is None else made_by["fingerprint"],
+    )
     write_scores(scores, out)
     write_csv(timings, timings_file(out))
 

@@ -59,6 +59,7 @@ def open_experiment(config: Config) -> Iterator[Experiment]:
     wanted = fingerprint.complete(config, task) | {"data_policy": permissions}
     with infrastructure_boundary("sandbox"):
         backend = choose_backend(config.sandbox.backend)
+    task.box_has_own_paths = backend.own_file_system
     folder = ExperimentPlan.folder_of(config)
     with infrastructure_boundary("disk"):
         fingerprint.claim(folder, wanted)

@@ -84,7 +84,7 @@ class Doses(Task):
         return Instance(idx, f"dose-{idx}", f"How many mg of {row['drug']} does a patient of {row['weight_kg']} kg get?", row)
 
     def prompt_fields(self, instance: Instance) -> dict[str, str]:
-        tables = "/data/doses.csv: drug, mg_per_kg"
+        tables = f"{self.seen_at('/data', instance)}/doses.csv: drug, mg_per_kg"
         return {"question": instance.question, "now": "", "tables": tables, "answer_form": "Leave the number of mg in `answer`."}
 
     def mounts(self, instance: Instance) -> dict[str, Path]:

@@ -10,6 +10,7 @@ from medagentgym.agent.base import EpisodeStart, Message
 from medagentgym.agent.conversation import ConversationAgent, Reply
 from medagentgym.env.replies import as_reply
 from medagentgym.errors import UserError, one_line
+from medagentgym.record import read_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +53,7 @@ class ScriptedAgent(ConversationAgent):
 def read_replies(path: Path) -> list[str] | dict[int, list[str]]:
     """The replies in a file, for every episode or by `idx`. Raises `UserError` naming the file and the place."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read as JSON ({one_line(error)}); agent.replies names it") from error
     if isinstance(data, list):

@@ -71,6 +71,7 @@ def build_mimic_iii(data: DatasetConfig, question_files: Mapping[Mode, QuestionF
         build_lookup(database / DATABASE_FILE, staging / LOOKUP_FILE)
         manifest = _manifest(data, staging, question_files, golds, cohort)
         shutil.rmtree(made, ignore_errors=True)
+        _open_to_boxes(database)
         write_json(staging / MANIFEST_FILE, manifest)
     for mode, summary in manifest["questions"].items():
         _progress(f"{mode}: {summary['rows']} questions, {summary['usable']} of {summary['answerable']} answerable ones with a usable gold")
@@ -246,3 +247,10 @@ def _digest(value: Any) -> str:
 
 def _progress(text: str) -> None:
     print(f"mimic_iii: {text}", file=sys.stderr, flush=True)
+
+
+def _open_to_boxes(database: Path) -> None:
+    """Let the unprivileged user of a box read the tables whatever the umask is; the folders above stay private."""
+    database.chmod(0o755)
+    for file in database.iterdir():
+        file.chmod(0o644)

@@ -82,14 +82,14 @@ def _rows(path: Path, key: str) -> list[dict[str, Any]]:
     if content.lstrip()[:1] == "[":
         try:
             rows = json.loads(content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: not a question file: no JSON ({one_line(error)}); correct {key}") from error
     else:
         for number, line in enumerate(content.split("\n"), start=1):
             if line.strip():
                 try:
                     rows.append(json.loads(line))
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:
                     raise UserError(f"{path}, line {number}: not a question file: neither a JSON list nor JSON Lines; correct {key}") from error
     for idx, row in enumerate(rows):
         if not isinstance(row, dict):

@@ -54,7 +54,8 @@ def make_environment(
         task_class.build(experiment, folder)
     load_needed_credentials(experiment)
     check_data_policy(experiment, credentialed=task_class.is_credentialed(experiment))
-    pool = BoxPool(choose_backend(experiment.sandbox.backend), size=1)
-    return EpisodeEnvironment(
-        task_class(folder, experiment), experiment, pool, debugger=debugger_of(experiment), render_mode=render_mode, owns_pool=True
-    )
+    backend = choose_backend(experiment.sandbox.backend)
+    opened = task_class(folder, experiment)
+    opened.box_has_own_paths = backend.own_file_system
+    pool = BoxPool(backend, size=1)
+    return EpisodeEnvironment(opened, experiment, pool, debugger=debugger_of(experiment), render_mode=render_mode, owns_pool=True)

@@ -110,6 +110,8 @@ class Backend(Protocol):
     """`bubblewrap`, `landlock` or `none`."""
     level: str
     """How strong the isolation is, in a word that `docs/sandbox.md` explains, for example `namespaces`, `namespaces-root`, `none`."""
+    own_file_system: bool
+    """Whether its boxes show data at paths of their own (`/data`); else the code sees the host's paths."""
 
     def start(self, spec: BoxSpec) -> Box:
         """Start a box. Raises `InfrastructureError("sandbox", ...)`."""

@@ -45,6 +45,7 @@ class BubblewrapBackend:
     """Starts boxes with bubblewrap, see `Backend`."""
 
     name = "bubblewrap"
+    own_file_system = True
 
     def __init__(self) -> None:
         self._as_root = os.geteuid() == 0

@@ -34,6 +34,7 @@ class LandlockBackend:
     """Starts boxes whose steps confine themselves, see `Backend`."""
 
     name = "landlock"
+    own_file_system = False
 
     def __init__(self) -> None:
         self._as_root = os.geteuid() == 0

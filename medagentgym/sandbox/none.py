@@ -21,6 +21,7 @@ class NoBackend:
     """Starts boxes that protect nothing, see `Backend`."""
 
     name = "none"
+    own_file_system = False
     level = "none"
 
     def start(self, spec: BoxSpec) -> ZygoteBox:

@@ -48,6 +48,8 @@ class Task(ABC):
         """Open the data built in `folder` (`work_dir/data/<task>`). Raises `UserError` where they are missing or incomplete."""
         self.folder = folder
         self.config = config
+        self.box_has_own_paths = True
+        """Whether boxes show data at the paths of `mounts`; where the sandbox has no file system of its own, code sees the host's paths."""
 
     # --- while planning -------------------------------------------------------------------------------------------------------------------------
 
@@ -95,6 +97,10 @@ class Task(ABC):
     @abstractmethod
     def mounts(self, instance: Instance) -> dict[str, Path]:
         """Path in the box -> folder of the host, read-only."""
+
+    def seen_at(self, path: str, instance: Instance) -> str:
+        """Where the agent's code finds what `mounts` puts at `path` in the box."""
+        return path if self.box_has_own_paths else str(self.mounts(instance)[path].resolve())
 
     def request_info(self, params: Mapping[str, Any]) -> str:
         """Answer a `request_info` action. Raises `AgentError` where the request makes no sense."""

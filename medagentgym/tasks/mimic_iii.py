@@ -9,11 +9,13 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import sqlite3
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import quote
 
 from medagentgym.ehr.layout import (
     BUILD_SCHEMA,
@@ -28,7 +30,8 @@ from medagentgym.ehr.layout import (
 )
 from medagentgym.ehr.questions import impossible_flags, shown_question
 from medagentgym.ehr.schema import DATABASE_FILE, MIMIC_III, NOW
-from medagentgym.errors import UserError
+from medagentgym.errors import UserError, one_line
+from medagentgym.record import read_object
 from medagentgym.tasks.base import Instance, Task
 from medagentgym.tasks.selection import select
 
@@ -137,24 +140,33 @@ class MimicIII(Task):
             raise UserError(f"{folder}: holds no {config.mode} questions; name a question file for mode {config.mode} and build the data again")
         from medagentgym.ehr.lookup import Lookup
 
-        self._lines = self._file.read_bytes().splitlines()
-        self._lookup = Lookup(folder / LOOKUP_FILE)
+        try:
+            self._lines = self._file.read_bytes().splitlines()
+            self._lookup = Lookup(folder / LOOKUP_FILE)
+        except (OSError, sqlite3.Error) as error:
+            raise UserError(f"{folder}: damaged ({one_line(error)}); delete it and build the data again, with the target `data`") from error
 
     def instance(self, idx: int) -> Instance:
         """The instance at `idx`. Raises `UserError` where there is none."""
-        row = json.loads(self._line(idx))
+        try:
+            row = json.loads(self._line(idx))
+        except ValueError as error:
+            raise UserError(
+                f"{self._file}: damaged at instance {idx}; delete {self.folder} and build the data again, with the target `data`"
+            ) from error
         question = shown_question(row["template"], row["question"], impossible=row["is_impossible"])
         return Instance(idx=idx, instance_id=row["id"], question=question, record=row)
 
     def prompt_fields(self, instance: Instance) -> dict[str, str]:
         """`question`, `now` (the present of the database), `tables` (with a few rows each), `answer_form`, `data_folder`, `database`."""
+        data = self.seen_at(DATA_FOLDER, instance)
         return {
             "question": instance.question,
             "now": NOW,
             "tables": self._tables,
             "answer_form": ANSWER_FORM,
-            "data_folder": DATA_FOLDER,
-            "database": f"{DATA_FOLDER}/{DATABASE_FILE}",
+            "data_folder": data,
+            "database": f"{data}/{DATABASE_FILE}",
         }
 
     def mounts(self, instance: Instance) -> dict[str, Path]:
@@ -179,9 +191,10 @@ class MimicIII(Task):
         gold = instance.record["gold"]
         if gold["status"] == "error":
             raise UserError(f"{self.name} {instance.idx}: the gold SQL cannot be run ({gold['reason']})")
+        database = f"file:{quote(self.seen_at(DATA_FOLDER, instance))}/{DATABASE_FILE}?mode=ro&immutable=1"
         return (
             "import sqlite3\n\n"
-            f"connection = sqlite3.connect({f'file:{DATA_FOLDER}/{DATABASE_FILE}?mode=ro&immutable=1'!r}, uri=True)\n"
+            f"connection = sqlite3.connect({database!r}, uri=True)\n"
             f"sql = {instance.record['sql']!r}\n"
             "answer = [list(row) for row in connection.execute(sql)]\n"
         )
@@ -215,12 +228,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The `build.json` of built data. Raises `UserError` where the data are missing, incomplete, or of another version."""
     path = folder / MANIFEST_FILE
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = read_object(path)
     except FileNotFoundError as error:
         raise UserError(f"{folder}: the data are not built; build them first, with the target `data`") from error
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not readable ({error}); delete {folder} and build the data again, with the target `data`") from error
-    if not isinstance(manifest, dict) or manifest.get("schema") != BUILD_SCHEMA:
+    if manifest.get("schema") != BUILD_SCHEMA:
         raise UserError(f"{path}: built by another version; delete {folder} and build the data again, with the target `data`")
     return manifest
 

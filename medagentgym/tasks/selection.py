@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medagentgym.errors import UserError
+from medagentgym.record import read_json
 
 if TYPE_CHECKING:
     from medagentgym.config import Config
@@ -34,7 +34,7 @@ def select(config: Config, count: int, left_out: Iterable[int]) -> list[int]:
 def rollout_indices(path: Path, task: str, mode: str) -> list[int]:
     """The `idx` that a file `{task: {mode: [idx, ...]}}` lists. Raises `UserError` naming file and key."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); correct training.rollout_indices") from error
     except ValueError as error:

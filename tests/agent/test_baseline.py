@@ -166,4 +166,4 @@ def test_it_knows_nothing_of_the_generator_of_questions_or_of_golds() -> None:
     loaded = "import sys, medagentgym.agent.baseline; print([name for name in sys.modules if name.startswith('medagentgym.')])"
     names = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout
     assert "medagentgym.agent.baseline_rules.asked" in names
-    assert not re.search(r"medagentgym\.(?:synthetic|tasks|judges|ehr)\b", names)
+    assert not re.search(r"medagentgym\.(?:synthetic|tasks\.mimic_iii|judges\.row_sets|judges\.published|ehr)\b", names)
