@@ -1,9 +1,11 @@
 import sys
 import time
 
+from snakemake.cli import get_argument_parser
 from snakemake.logging import logger
 from snakemake_interface_executor_plugins.settings import ExecMode
 
+from medagentgym.errors import UserError, exit_with
 from medagentgym.plan import plan_workflow
 
 PLAN = plan_workflow(
@@ -11,6 +13,7 @@ PLAN = plan_workflow(
     workflow.config_settings.config,
     main_process=workflow.exec_mode == ExecMode.DEFAULT,
     command_line=sys.argv[1:],
+    targets=get_argument_parser().parse_known_args(sys.argv[1:])[0].targets,
 )
 STARTED = time.time()
 
@@ -30,7 +33,10 @@ wildcard_constraints:
 # A finished episode is never lost: without this, Snakemake deletes the new files of a shard that fails.
 onstart:
     workflow.execution_settings.keep_incomplete = True
-    PLAN.write()
+    try:
+        PLAN.write()
+    except UserError as error:
+        exit_with(error)
 
 
 onerror:
