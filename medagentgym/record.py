@@ -40,6 +40,8 @@ STOP_REASONS = {
 
 _NEEDED = {"task": str, "idx": int, "instance_id": str, "rollout": int, "steps": list, "attempts": list, "result": str, "stop_reason": str}
 """Keys without which a record can be neither scored nor told from another one, and what they hold; the lists hold objects."""
+_OPTIONAL = {"protocol": str, "stop_judge": str, "usage": dict, "sandbox": dict}
+"""Keys that may be absent or null, and what they hold otherwise."""
 
 _FILE_NAME = re.compile(r"^history_(?P<idx>\d+)(?:_(?P<rollout>\d+))?\.json$")
 
@@ -117,6 +119,7 @@ def read_record(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("schema") != RECORD_SCHEMA:
         raise UserError(f"{path}: not an episode record (key schema); move the file away")
     damaged = next((key for key, kind in _NEEDED.items() if type(data.get(key)) is not kind or not _holds_objects(data[key])), None)
+    damaged = damaged or next((key for key, kind in _OPTIONAL.items() if not isinstance(data.get(key), kind | None)), None)
     if damaged is not None:
         raise UserError(f"{path}: not a whole episode record (key {damaged}); delete the file to have the episode made again")
     return data

@@ -131,12 +131,22 @@ class Shard:
     _told: float = field(default_factory=time.monotonic)
 
     def run(self) -> None:
-        """Run what is missing, `in_flight` episodes at once. Failures are collected in `failures`."""
+        """Run what is missing, `in_flight` episodes at once. Failures are collected in `failures`.
+
+        Raises `UserError` before anything is spent where an episode that exists was made with another task record.
+        """
         from joblib import Parallel, delayed
 
+        for key in self.keys:
+            self._check_existing(key)
         Parallel(n_jobs=self.experiment.config.in_flight, backend="threading", batch_size=1, pre_dispatch="all")(
             delayed(self._attempt)(key) for key in self.keys
         )
+
+    def _check_existing(self, key: EpisodeKey) -> None:
+        path = episode_file(self.experiment.folder, key, self.experiment.config.training.num_rollouts)
+        if path.exists():
+            fingerprint.check_episode(path, read_record(path), self.experiment.fingerprint, self.experiment.task)
 
     def run_one(self, key: EpisodeKey) -> bool:
         """Run one episode unless it exists, and write its record; gives whether it was a success. Raises what `run_episode` raises."""

@@ -87,6 +87,13 @@ def test_a_broken_fingerprint_file_is_named(tmp_path: Path) -> None:
         fingerprint.check_configuration(tmp_path, config(), has_episodes=True)
 
 
+@pytest.mark.parametrize("content", ["[1]", "null", "{}", '{"configuration": null, "digests": {}, "fingerprint": ""}'])
+def test_a_fingerprint_file_that_lost_a_part_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / fingerprint.FILE_NAME).write_text(content)
+    with pytest.raises(UserError, match=rf"{fingerprint.FILE_NAME}: not readable"):
+        fingerprint.check_configuration(tmp_path, config(), has_episodes=True)
+
+
 def test_the_file_holds_what_made_the_episodes_and_nothing_half_written_stays(tmp_path: Path) -> None:
     fingerprint.claim(tmp_path, whole(config()))
     assert [path.name for path in tmp_path.iterdir()] == [fingerprint.FILE_NAME]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from medagentgym.errors import UserError
-from medagentgym.record import EpisodeKey, episode_file, parse_episode_file, read_record, write_text
+from medagentgym.record import RECORD_SCHEMA, EpisodeKey, episode_file, parse_episode_file, read_object, read_record, write_text
 
 
 def test_names_follow_the_published_system(tmp_path: Path) -> None:
@@ -41,3 +41,32 @@ def test_what_is_no_episode_is_named(tmp_path: Path, content: str) -> None:
     path.write_text(content)
     with pytest.raises(UserError, match=r"history_4\.json"):
         read_record(path)
+
+
+@pytest.mark.parametrize(
+    "damage", [{"idx": "4"}, {"steps": None}, {"steps": [1]}, {"attempts": {}}, {"usage": "x"}, {"protocol": [1]}, {"stop_reason": 5}]
+)
+def test_a_record_that_lost_a_part_is_named_with_the_key(tmp_path: Path, damage: dict[str, object]) -> None:
+    whole = {"schema": RECORD_SCHEMA, "task": "t", "idx": 4, "instance_id": "i", "rollout": 0, "steps": [], "attempts": [], "result": "failure"}
+    path = tmp_path / "history_4.json"
+    path.write_text(json.dumps({**whole, "stop_reason": "submitted"}))
+    assert read_record(path)["idx"] == 4
+    path.write_text(json.dumps({**whole, "stop_reason": "submitted", **damage}))
+    with pytest.raises(UserError, match=rf"history_4.json: .*{next(iter(damage))}"):
+        read_record(path)
+
+
+@pytest.mark.parametrize("score", ["abc", [1], float("nan")])
+def test_a_published_score_that_is_no_number_is_named(tmp_path: Path, score: object) -> None:
+    path = tmp_path / "history_4.json"
+    path.write_text(json.dumps([{"role": "user", "content": "q"}, {"result": "success", "score": score}]))
+    with pytest.raises(UserError, match=r"history_4.json: its score"):
+        read_record(path)
+
+
+@pytest.mark.parametrize("content", ["", "[1]", "null", "[" * 100_000, "\udcff"])
+def test_an_object_is_read_or_refused_whatever_the_file_holds(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "any.json"
+    path.write_text(content, errors="surrogateescape")
+    with pytest.raises(ValueError):
+        read_object(path)

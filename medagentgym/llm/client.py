@@ -370,6 +370,16 @@ def _reply_of(message: Mapping[str, Any], logprobs: Any) -> Message:
         reply["content"] = str(message["refusal"])
     if logprobs is not None:
         reply["logprobs"] = logprobs
+    return _encodable(reply)
+
+
+def _encodable(reply: Message) -> Message:
+    """The reply with halves of surrogate pairs joined, or replaced where they stand alone: it goes back to the service in every later request."""
+    text = json.dumps(reply, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return dict(json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")))
     return reply
 
 

@@ -394,3 +394,12 @@ def test_importing_models_does_not_load_the_sdk() -> None:
     program = f"import sys, medagentgym.llm, medagentgym.agent, medagentgym.llm.client; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_half_a_surrogate_pair_in_a_reply_does_not_break_the_next_request() -> None:
+    broken = Behaviour(body={"choices": [{"message": {"role": "assistant", "content": "a\ud800b \ud83d\ude00"}}]})
+    with ModelServer([broken, "fine"]) as server:
+        chat = model(server)
+        reply = chat.complete(CONVERSATION)[0].message
+        assert reply["content"] == "a\ufffdb \U0001f600"
+        assert chat.complete([*CONVERSATION, reply])[0].message["content"] == "fine"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,36 @@ def test_the_target_data_beside_others_leaves_no_episode_out(project: Project) -
 
 def test_partial_is_true_or_false(project: Project) -> None:
     assert "partial" in mistakes(project.run("--config=partial=yess", status=2))[0]
+
+
+def test_questions_that_changed_after_a_run_are_neither_judged_nor_extended(project: Project, built_data: Path) -> None:
+    source = project.folder / "published"
+    shutil.copytree(built_data / "mimic_iii" / "database", source, ignore=shutil.ignore_patterns("*.sqlite"))
+    rows = [json.loads(line) for line in (built_data / "mimic_iii" / "test_tasks.jsonl").read_text().splitlines()]
+    kept = [{key: row[key] for key in ("id", "question", "template", "query", "answer")} for row in rows if not row["is_impossible"]][:4]
+    questions = source / "valid_tasks.jsonl"
+    questions.write_text("".join(json.dumps(row) + "\n" for row in kept))
+    shutil.rmtree(project.folder / "work")
+    project.write(data={"data_path": "published", "credentialed": False}, result_dir_tag="swapped", end_idx=3)
+    project.run()
+    table = project.report("summary.csv")
+    questions.write_text("".join(json.dumps(row) + "\n" for row in [kept[1], kept[0], *kept[2:]]))
+    lines = mistakes(project.run(status=1))
+    assert lines and all("history_0.json" in line and "instance 0" in line for line in lines)
+    assert project.report("summary.csv") == table
+    project.write(end_idx=4)
+    assert "history_0.json" in mistakes(project.run(status=1))[0]
+    assert not project.episode(3, "swapped").exists()
+
+
+@pytest.mark.parametrize("content", ["[1]", "3", "{", "{}"])
+def test_a_damaged_manifest_or_fingerprint_is_one_line(project: Project, content: str) -> None:
+    project.write(end_idx=2)
+    project.run()
+    for file in (project.folder / "work/data/mimic_iii/build.json", project.episode(0, "reference").with_name("configuration.json")):
+        whole = file.read_bytes()
+        file.write_text(content)
+        project.write(end_idx=3)
+        output = project.run(status=None)
+        assert "Traceback" not in output and str(file.relative_to(project.folder)) in mistakes(output)[0]
+        file.write_bytes(whole)
