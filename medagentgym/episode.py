@@ -123,6 +123,6 @@ def _record(experiment: Experiment, environment: EpisodeEnvironment, agent: Agen
 
 
 def write_record(path: Path, record: dict[str, Any]) -> None:
-    """Write a record whole or not at all, secrets taken out. Raises `InfrastructureError` where the disk fails."""
+    """Write a record whole or not at all, secrets taken out; the episode's lock is held. Raises `InfrastructureError` where the disk fails."""
     with infrastructure_boundary("disk"):
-        write_text(path, redact(json.dumps(record, ensure_ascii=False, indent=1)) + "\n")
+        write_text(path, redact(json.dumps(record, ensure_ascii=False, indent=1)) + "\n", alone=True)

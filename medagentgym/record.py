@@ -74,10 +74,18 @@ def write_json(path: Path, data: Any) -> None:
     write_text(path, json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all: into a temporary file of the same folder, then renamed over the target."""
+def write_text(path: Path, text: str, *, alone: bool = False) -> None:
+    """Write a text file whole or not at all: into a temporary file of the same folder, then renamed over the target.
+
+    `alone` says that nobody else can be writing this file (its lock is held): the temporary file's name is then fixed, so that what a killed process
+    left behind is overwritten and does not pile up.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+    if alone:
+        temporary = str(path.parent / f".{path.name}.partial")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    else:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as stream:
             stream.write(text)

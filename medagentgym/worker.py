@@ -163,7 +163,8 @@ class Shard:
         if self.stopped:
             return
         try:
-            solved = self.run_one(key)
+            with infrastructure_boundary("machine"):
+                solved = self.run_one(key)
         except MedAgentGymError as error:
             self._failed(key, error)
             return

@@ -70,3 +70,10 @@ def test_an_object_is_read_or_refused_whatever_the_file_holds(tmp_path: Path, co
     path.write_text(content, errors="surrogateescape")
     with pytest.raises(ValueError):
         read_object(path)
+
+
+def test_what_a_killed_writer_left_behind_is_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "history_0.json"
+    (tmp_path / ".history_0.json.partial").write_text("half a rec")
+    write_text(path, "whole", alone=True)
+    assert path.read_text() == "whole" and list(tmp_path.iterdir()) == [path]
