@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from medagentgym import fingerprint
+from medagentgym.agent.registry import get_agent_class
 from medagentgym.config import Config
 from medagentgym.configuration import experiments, instance_range, load_config
 from medagentgym.credentials import check_credentials
@@ -294,6 +295,7 @@ def check(plan: Plan, *, spending: bool) -> None:
             if not experiment.existing:
                 raise UserError(f"{experiment.folder}: holds no episode to score; run without partial=true first")
             continue
+        get_agent_class(experiment.config.agent.name)
         fingerprint.check_configuration(experiment.folder, experiment.config, experiment.has_any_record())
         if spending and len(experiment.existing) < len(experiment.files):
             check_credentials(experiment.config)

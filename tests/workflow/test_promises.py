@@ -243,6 +243,7 @@ def test_data_that_were_built_from_another_configuration_are_refused(project: Pr
         ({"start_idx": 500}, "start_idx"),
         ({"end_idx": 500}, "end_idx"),
         ({"task": "mimic_iv"}, "mimic_iii"),
+        ({"agent": {"name": "basline"}}, "baseline"),
         ({"agent": {"name": "llm", "llm": {"model_name": "gpt-4.1-mini"}}}, "OPENAI_API_KEY"),
     ],
 )
