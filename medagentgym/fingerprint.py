@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import medagentgym
+from medagentgym import environments
 from medagentgym.errors import UserError
-from medagentgym.record import read_object, write_text
+from medagentgym.record import parse_episode_file, read_object, write_text
 
 if TYPE_CHECKING:
     from medagentgym.config import Config
@@ -123,8 +124,9 @@ def configuration_part(config: Config) -> dict[str, Any]:
 
 def complete(config: Config, task: Task) -> dict[str, Any]:
     """The content of `configuration.json` for an experiment whose data are built."""
-    parts = {"configuration": configuration_part(config), "digests": {"data": task.data_digest(), "environment": environment_digest(config, task)}}
-    return {"schema": FINGERPRINT_SCHEMA, "fingerprint": digest(parts), **parts, "versions": versions()}
+    digests = {"data": task.data_digest(), "environment": environment_digest(config, task), "packages": environments.identity(config, task)}
+    parts = {"configuration": configuration_part(config), "digests": digests}
+    return {"schema": FINGERPRINT_SCHEMA, "fingerprint": digest(parts), **parts, "versions": versions(config, task)}
 
 
 def environment_digest(config: Config, task: Task) -> str:
@@ -155,11 +157,11 @@ def digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def versions() -> dict[str, str]:
-    """Versions worth knowing later; they are recorded, not compared."""
+def versions(config: Config, task: Task) -> dict[str, str]:
+    """Versions worth knowing later, `code_environment` that of the interpreter of the code steps; they are recorded, not compared."""
     import platform
 
-    return {"medagentgym": medagentgym.__version__, "python": platform.python_version()}
+    return {"medagentgym": medagentgym.__version__, "python": platform.python_version(), "code_environment": environments.identity(config, task)}
 
 
 def read(folder: Path) -> dict[str, Any] | None:
@@ -176,18 +178,30 @@ def read(folder: Path) -> dict[str, Any] | None:
         raise UserError(f"{path}: not readable ({error}); restore the file, or use another result_dir_tag") from error
 
 
-def check_configuration(folder: Path, config: Config, has_episodes: bool) -> None:
+def has_episodes(folder: Path) -> bool:
+    """Whether a folder holds any record of an episode."""
+    try:
+        return any(parse_episode_file(entry.name) for entry in os.scandir(folder))
+    except FileNotFoundError:
+        return False
+
+
+def _import_message(folder: Path) -> str:
+    return (
+        f"{folder}: holds episodes but no {FILE_NAME}, so it is an import: it can be scored (--config partial=true), not extended; "
+        "use another result_dir_tag for new episodes"
+    )
+
+
+def check_configuration(folder: Path, config: Config) -> None:
     """Compare the configuration with the one that made the folder. Writes nothing.
 
     Raises `UserError` naming the keys that differ, or saying that the folder holds imported episodes, which can be scored but not extended.
     """
     stored = read(folder)
     if stored is None:
-        if has_episodes:
-            raise UserError(
-                f"{folder}: holds episodes but no {FILE_NAME}, so it is an import: it can be scored (--config partial=true), not extended; "
-                "use another result_dir_tag for new episodes"
-            )
+        if has_episodes(folder):
+            raise UserError(_import_message(folder))
         return
     _compare(folder, stored.get("configuration", {}), configuration_part(config))
 
@@ -201,6 +215,8 @@ def claim(folder: Path, wanted: Mapping[str, Any]) -> None:
     path = folder / FILE_NAME
     stored = read(folder)
     if stored is None:
+        if has_episodes(folder):
+            raise UserError(_import_message(folder))
         temporary = folder / f".{FILE_NAME}.{os.getpid()}.partial"
         write_text(temporary, json.dumps(wanted, indent=1, ensure_ascii=False) + "\n")
         try:
@@ -211,7 +227,7 @@ def claim(folder: Path, wanted: Mapping[str, Any]) -> None:
         finally:
             temporary.unlink()
     _compare(folder, stored.get("configuration", {}), wanted["configuration"])
-    names = {"data": "the data built for the task", "environment": "the code of the environment"}
+    names = {"data": "the data built for the task", "environment": "the code of the environment", "packages": "the packages that code steps find"}
     for key, value in wanted["digests"].items():
         if stored.get("digests", {}).get(key) != value:
             made_by = stored.get("versions", {}).get("medagentgym", "?")

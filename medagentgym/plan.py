@@ -16,8 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from medagentgym import fingerprint
-from medagentgym.agent.registry import get_agent_class
+from medagentgym import environments, fingerprint
+from medagentgym.agent.registry import make_agent
 from medagentgym.config import Config
 from medagentgym.configuration import experiments, instance_range, load_config
 from medagentgym.credentials import check_credentials
@@ -146,13 +146,6 @@ class ExperimentPlan:
         except FileNotFoundError:
             return []
         return [file for file in self.files if os.path.basename(file) in present]
-
-    def has_any_record(self) -> bool:
-        """Whether the folder holds any episode, asked for or not."""
-        try:
-            return any(parse_episode_file(entry.name) for entry in os.scandir(self.folder))
-        except FileNotFoundError:
-            return False
 
 
 @dataclass(frozen=True)
@@ -288,18 +281,23 @@ NOT_BUILT = {"exclude", "only", "impossible", "empty_gold", "credentialed", "met
 
 
 def check(plan: Plan, *, spending: bool) -> None:
-    """Check before anything is spent: fingerprints, and for missing episodes credentials and data policy. Writes nothing; raises `UserError`."""
+    """Check before anything is spent: fingerprints, and for missing episodes credentials, data policy and interpreter.
+
+    Writes nothing; raises `UserError`.
+    """
     for experiment in plan.experiments:
         check_built_data(experiment.config)
         if plan.partial:
             if not experiment.existing:
                 raise UserError(f"{experiment.folder}: holds no episode to score; run without partial=true first")
             continue
-        get_agent_class(experiment.config.agent.name)
-        fingerprint.check_configuration(experiment.folder, experiment.config, experiment.has_any_record())
+        make_agent(experiment.config.agent, ())
+        fingerprint.check_configuration(experiment.folder, experiment.config)
         if spending and len(experiment.existing) < len(experiment.files):
             check_credentials(experiment.config)
-            check_data_policy(experiment.config, credentialed=get_task_class(experiment.config.task).is_credentialed(experiment.config))
+            task = get_task_class(experiment.config.task)
+            check_data_policy(experiment.config, credentialed=task.is_credentialed(experiment.config))
+            environments.interpreter(experiment.config, task)
 
 
 def check_built_data(config: Config) -> None:

@@ -54,8 +54,8 @@ def test_what_changes_no_episode_is_no_part_of_it(changes: dict[str, Any]) -> No
 def test_a_key_that_changes_episodes_is_named_with_both_values(tmp_path: Path, changes: dict[str, Any], key: str) -> None:
     fingerprint.claim(tmp_path, whole(config()))
     with pytest.raises(UserError, match=rf"{key}: .* then, .* now"):
-        fingerprint.check_configuration(tmp_path, config(**changes), has_episodes=True)
-    fingerprint.check_configuration(tmp_path, config(), has_episodes=True)
+        fingerprint.check_configuration(tmp_path, config(**changes))
+    fingerprint.check_configuration(tmp_path, config())
 
 
 def test_other_prompts_are_another_configuration(tmp_path: Path) -> None:
@@ -75,23 +75,26 @@ def test_other_data_or_other_code_stop_a_worker(tmp_path: Path, key: str) -> Non
 
 
 def test_a_folder_with_episodes_and_without_the_file_is_an_import(tmp_path: Path) -> None:
-    fingerprint.check_configuration(tmp_path, config(), has_episodes=False)
+    fingerprint.check_configuration(tmp_path, config())
+    (tmp_path / "history_3.json").write_text("[]")
     with pytest.raises(UserError, match="import"):
-        fingerprint.check_configuration(tmp_path, config(), has_episodes=True)
-    assert list(tmp_path.iterdir()) == []
+        fingerprint.check_configuration(tmp_path, config())
+    with pytest.raises(UserError, match="import"):
+        fingerprint.claim(tmp_path, whole(config()))
+    assert [path.name for path in tmp_path.iterdir()] == ["history_3.json"]
 
 
 def test_a_broken_fingerprint_file_is_named(tmp_path: Path) -> None:
     (tmp_path / fingerprint.FILE_NAME).write_text('{"configuration"')
     with pytest.raises(UserError, match=r"configuration\.json"):
-        fingerprint.check_configuration(tmp_path, config(), has_episodes=True)
+        fingerprint.check_configuration(tmp_path, config())
 
 
 @pytest.mark.parametrize("content", ["[1]", "null", "{}", '{"configuration": null, "digests": {}, "fingerprint": ""}'])
 def test_a_fingerprint_file_that_lost_a_part_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / fingerprint.FILE_NAME).write_text(content)
     with pytest.raises(UserError, match=rf"{fingerprint.FILE_NAME}: not readable"):
-        fingerprint.check_configuration(tmp_path, config(), has_episodes=True)
+        fingerprint.check_configuration(tmp_path, config())
 
 
 def test_the_file_holds_what_made_the_episodes_and_nothing_half_written_stays(tmp_path: Path) -> None:

@@ -245,6 +245,7 @@ def test_data_that_were_built_from_another_configuration_are_refused(project: Pr
         ({"task": "mimic_iv"}, "mimic_iii"),
         ({"agent": {"name": "basline"}}, "baseline"),
         ({"agent": {"name": "llm", "llm": {"model_name": "gpt-4.1-mini"}}}, "OPENAI_API_KEY"),
+        ({"agent": {"name": "scripted"}}, "agent.replies"),
     ],
 )
 def test_a_mistake_in_the_configuration_is_one_line_and_writes_nothing(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
