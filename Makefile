@@ -18,15 +18,15 @@ QUIETLY := sh scripts/quietly.sh
 help:
 	@sed -n 's/^# make/make/p' Makefile
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.installed environment
 	@$(BIN)/snakemake --cores $(CORES) --configfile config/demo.yaml
 	@echo
 	@$(BIN)/medagentgym show work_dir/demo/reports/demo
 
-test: $(VENV)/.installed-development
+test: $(VENV)/.installed-development environment
 	$(BIN)/python -m pytest
 
-test-fast: $(VENV)/.installed-development
+test-fast: $(VENV)/.installed-development environment
 	$(BIN)/python -m pytest -m "not slow"
 
 check: $(VENV)/.installed-development
@@ -45,7 +45,7 @@ format: $(VENV)/.installed-development
 docs: $(VENV)/.installed-development
 	$(BIN)/python -m medagentgym.reference_page
 
-benchmarks: $(VENV)/.installed-development
+benchmarks: $(VENV)/.installed-development environment
 	$(BIN)/python benchmarks/run_all.py
 
 # Versions are locked with hashes; `make lock` renews them from pyproject.toml.
@@ -55,6 +55,14 @@ lock: $(VENV)/.installed-development
 	  --extra bubblewrap -o requirements.lock - pyproject.toml
 	echo setuptools | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade -c requirements.lock \
 	  --extra bubblewrap --extra dev -o requirements-dev.lock - pyproject.toml
+	for family in ehr bioinformatics machine_learning; do \
+	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade -o envs/$$family.lock envs/$$family.in || exit 1; \
+	done
+
+# The interpreter of the code steps, apart from that of medagentgym: made once for every lock.
+.PHONY: environment
+environment: $(VENV)/.installed
+	@$(BIN)/medagentgym environments build ehr
 
 $(VENV)/bin/pip:
 	@sh scripts/prepare_machine.sh "$(PYTHON)" "$(VENV)"
@@ -71,4 +79,4 @@ $(VENV)/.installed-development: $(VENV)/.installed requirements-dev.lock
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .snakemake work_dir/demo build ./*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .environments .snakemake work_dir/demo build ./*.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -24,11 +24,14 @@ Index = Annotated[int, Ge(0)]
 """Position of an instance in the source question file, counted from 0."""
 
 
+ReadKind = Literal["file", "folder", "file or folder"]
+
+
 @dataclass(frozen=True)
 class MustExist:
     """Marks a path that is read: it is looked for when a configuration is loaded, before anything else happens."""
 
-    kind: Literal["file", "folder"]
+    kind: ReadKind
 
 
 def _not_empty(value: Any) -> Any:
@@ -56,6 +59,8 @@ InputFile = Annotated[ExpandedPath, MustExist("file")]
 """A file that is read."""
 InputFolder = Annotated[ExpandedPath, MustExist("folder")]
 """A folder that is read."""
+InputPath = Annotated[ExpandedPath, MustExist("file or folder")]
+"""A file or folder that is read."""
 
 
 def _mentions_bool(annotation: Any) -> bool:
@@ -214,8 +219,8 @@ class SandboxConfig(Block):
 
     backend: Literal["auto", "bubblewrap", "landlock", "none"] = "auto"
     """`auto`: the strongest that works here, else the run is refused. `none` runs code unprotected and is only taken by name."""
-    python: InputFile | None = None
-    """Interpreter for the code steps; null: the one that runs medagentgym."""
+    python: InputPath | None = None
+    """Interpreter for the code steps, or the folder of a virtual or conda environment; null: the environment of the task's family."""
     wall_seconds: float = Field(120.0, gt=0)
     """Longest run of one code step."""
     cpu_seconds: float = Field(120.0, gt=0)

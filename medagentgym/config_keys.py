@@ -15,7 +15,7 @@ from pydantic import StringConstraints
 from pydantic.fields import FieldInfo
 from rapidfuzz import fuzz, process
 
-from medagentgym.config import Block, Config, CredentialName, MustExist, Name
+from medagentgym.config import Block, Config, CredentialName, MustExist, Name, ReadKind
 
 KeyPath = tuple[str | int, ...]
 """Where a value lies in the configuration, for example `("experiments", 1, "agent", "llm")`."""
@@ -123,7 +123,7 @@ def nearest_key(path: KeyPath) -> KeyPath | None:
     return elsewhere[0] if elsewhere else None
 
 
-def must_exist(annotation: Any) -> Literal["file", "folder"] | None:
+def must_exist(annotation: Any) -> ReadKind | None:
     """Whether values of this annotation are paths that are read, and of which kind."""
     if get_origin(annotation) is None:
         return None

@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from medagentgym.config import Block, Config, ModelConfig
+from medagentgym.config import Block, Config, ModelConfig, ReadKind
 from medagentgym.config_file import read_config_file
 from medagentgym.config_keys import KeyPath, annotated, annotation_at, base_class, dotted, expects, kind_of, must_exist, nearest, nearest_key
 from medagentgym.config_layers import Layers, coerce, from_published, in_our_layout, is_member, merge, plain, with_our_names, without_overridden
@@ -260,7 +260,7 @@ def _check_work_dir(folder: Path, place: str) -> None:
         raise UserError(f"{place}: {existing} is not a folder; choose another one")
 
 
-def _read_paths(block: Block, prefix: KeyPath = ()) -> Iterator[tuple[KeyPath, Literal["file", "folder"], Path]]:
+def _read_paths(block: Block, prefix: KeyPath = ()) -> Iterator[tuple[KeyPath, ReadKind, Path]]:
     """Every path of the configuration that is read, with what it must be."""
     for name, field_info in type(block).model_fields.items():
         value = getattr(block, name)

@@ -115,7 +115,7 @@ def _record(experiment: Experiment, environment: EpisodeEnvironment, agent: Agen
         "reason": verdict.reason,
         "usage": usage.to_json(),
         "sandbox": {"backend": experiment.backend.name, "level": experiment.backend.level},
-        "versions": fingerprint.versions(),
+        "versions": fingerprint.versions(config, task),
         "steps": trajectory.steps,
         "attempts": trajectory.attempts,
         "messages": agent.messages,

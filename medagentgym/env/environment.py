@@ -18,6 +18,7 @@ from medagentgym.agent.base import Message, Usage
 from medagentgym.env.observation import describe_step, shorten
 from medagentgym.env.replies import parse_reply
 from medagentgym.env.spaces import TextSpace, sample_replies
+from medagentgym.environments import interpreter
 from medagentgym.errors import AgentError, UserError, infrastructure_boundary
 from medagentgym.judges.base import Evidence, Judge, Verdict
 from medagentgym.prompting import render_prompt
@@ -255,7 +256,7 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
     def _open_box(self) -> Box:
         """The episode's box, taken from the pool at its first use."""
         if self._box is None:
-            spec = box_spec(self.config.sandbox, self.task.mounts(self.instance))
+            spec = box_spec(self.config.sandbox, interpreter(self.config, self.task), self.task.mounts(self.instance))
             with infrastructure_boundary("sandbox"):
                 self._box = self._episode.enter_context(self.pool.box(spec))
         return self._box

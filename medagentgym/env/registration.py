@@ -33,6 +33,7 @@ def make_environment(
     from medagentgym.config import AgentConfig, Config
     from medagentgym.configuration import experiments, load_config
     from medagentgym.env.environment import EpisodeEnvironment
+    from medagentgym.environments import interpreter
     from medagentgym.plan import check_built_data, data_folder
     from medagentgym.policy import check_data_policy
     from medagentgym.sandbox import choose_backend
@@ -54,6 +55,7 @@ def make_environment(
         task_class.build(experiment, folder)
     load_needed_credentials(experiment)
     check_data_policy(experiment, credentialed=task_class.is_credentialed(experiment))
+    interpreter(experiment, task_class)
     backend = choose_backend(experiment.sandbox.backend)
     opened = task_class(folder, experiment)
     opened.box_has_own_paths = backend.own_file_system

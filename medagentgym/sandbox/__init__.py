@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +29,7 @@ __all__ = [
 ]
 
 
-def box_spec(sandbox_config: SandboxConfig, read_only: Mapping[str, Path]) -> BoxSpec:
-    """The spec of a box with the configured interpreter and limits and the given mounts (path in the box -> file or folder of the host)."""
+def box_spec(sandbox_config: SandboxConfig, python: Path, read_only: Mapping[str, Path]) -> BoxSpec:
+    """The spec of a box with the configured limits, and the given interpreter and mounts (path in the box -> file or folder of the host)."""
     limits = Limits(**{name: getattr(sandbox_config, name) for name in Limits.__dataclass_fields__})
-    return BoxSpec(python=sandbox_config.python or Path(sys.executable), read_only=dict(read_only), limits=limits)
+    return BoxSpec(python=python, read_only=dict(read_only), limits=limits)

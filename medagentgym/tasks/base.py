@@ -42,6 +42,8 @@ class Task(ABC):
     """Whether the data fall under a data use agreement that restricts sending them to model services."""
     code_modules: ClassVar[tuple[str, ...]] = ()
     """Modules and packages besides the task's own module whose code decides what an agent sees; they are part of the episodes' fingerprint."""
+    environment_family: ClassVar[str] = "ehr"
+    """The packages that its code steps find: `envs/<family>.lock`."""
     permitted_actions: ClassVar[tuple[str, ...]] = ("request_info", "validate_code", "debug", "terminal", "submit")
 
     def __init__(self, folder: Path, config: Config) -> None:

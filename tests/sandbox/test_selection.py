@@ -69,6 +69,6 @@ def test_the_outcome_is_kept() -> None:
 
 
 def test_a_spec_follows_the_configuration(tmp_path: Path) -> None:
-    spec = box_spec(SandboxConfig(memory_mb=300, python=tmp_path / "python"), {"/data": tmp_path})
+    spec = box_spec(SandboxConfig(memory_mb=300), tmp_path / "python", {"/data": tmp_path})
     assert spec.limits.memory_mb == 300 and spec.python == tmp_path / "python" and spec.read_only == {"/data": tmp_path}
-    assert box_spec(SandboxConfig(), {}).limits == Limits()
+    assert box_spec(SandboxConfig(), tmp_path / "python", {}).limits == Limits()
