@@ -85,6 +85,14 @@ class Box(Protocol):
         """Run a shell command in `/work`."""
         ...
 
+    def read_file(self, path: str, limit_bytes: int) -> bytes:
+        """What a file holds that a step left in the work folder. `path` is relative to that folder.
+
+        Only a regular file of one name is read, through no link, and only where it has at most `limit_bytes`. Raises `AgentError` saying why there is
+        nothing to take, and `InfrastructureError` when the box itself fails.
+        """
+        ...
+
     def reset(self) -> bool:
         """End the episode: kill what still runs, empty `/work` and `/tmp`. False: could not be cleaned, throw the box away."""
         ...

@@ -7,6 +7,7 @@ import json
 import os
 import select
 import socket
+import stat
 import struct
 import subprocess
 import time
@@ -17,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from medagentgym.errors import InfrastructureError, one_line
+from medagentgym.errors import AgentError, InfrastructureError, one_line
 from medagentgym.sandbox.answers import MalformedAnswerError, decode
 from medagentgym.sandbox.base import BoxSpec, Limits, StepResult
 from medagentgym.sandbox.interpreter import write_bytecode
@@ -34,6 +35,16 @@ FLOOD = 100
 SHARE_OF_STDOUT = 0.75
 """Part of the kept bytes that is stdout's; the rest is stderr's, so that a flood on one does not hide the other."""
 
+FILE_PROBLEMS = {
+    "missing": "there is no such file",
+    "link": "is or lies behind a symbolic link, which is not followed",
+    "kind": "is not a regular file in regular folders",
+    "names": "has more than one name (a hard link)",
+    "closed": "cannot be opened",
+}
+"""Why a file is not taken out of a box: the zygote's word, and what it means."""
+
+_LONGEST_PATH = 4096
 _LARGEST_FRAME = 65_536
 _LIMIT_NAMES = frozenset(limit.name for limit in fields(Limits))
 
@@ -142,6 +153,51 @@ class ZygoteBox:
         if "\0" in command:
             return StepResult(stdout="", stderr="sh: a command cannot hold a null character\n", exit_status=2)
         return self._too_long(command) or self._step(b"s", {"command": command.encode("utf-8", "replace").decode()})
+
+    def read_file(self, path: str, limit_bytes: int) -> bytes:
+        """What a file of the work folder holds, see `Box.read_file`."""
+        parts = path.split("/")
+        if "\0" in path or len(path) > _LONGEST_PATH or any(part in ("", ".", "..") for part in parts):
+            raise AgentError(f"{path[:200]!r}: give the path of a file within the work folder, for example 'results/predictions.csv'.")
+        descriptor = self._opened(path.encode("utf-8", "replace").decode())
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise AgentError(f"{path}: {FILE_PROBLEMS['kind']}.")
+            content = _read_at_most(descriptor, limit_bytes + 1) if status.st_size <= limit_bytes else None
+        except OSError as error:
+            raise InfrastructureError("sandbox", f"a file of the box cannot be read: {one_line(error)}") from error
+        finally:
+            os.close(descriptor)
+        if content is None or len(content) > limit_bytes:
+            raise AgentError(f"{path}: is larger than {limit_bytes} bytes.")
+        return content
+
+    def _opened(self, path: str) -> int:
+        """A descriptor of a file of the work folder that the zygote opened. Raises `AgentError` or `InfrastructureError`."""
+        if self._process is None:
+            raise InfrastructureError("sandbox", "the box is closed")
+        descriptors: list[int] = []
+        try:
+            self._channel.settimeout(GRACE_SECONDS)
+            self._channel.sendall(b"f")
+            self._send_frame({"path": path})
+            head, descriptors, _, _ = socket.recv_fds(self._channel, 4, 1, socket.MSG_CMSG_CLOEXEC)
+            problem = self._receive_body(head + self._receive(4 - len(head)))["problem"]
+            if problem is None and descriptors:
+                return descriptors.pop()
+            problem = FILE_PROBLEMS[problem]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            reason = self._last_words()
+            self.close()
+            raise InfrastructureError("sandbox", f"the box failed to hand over a file: {reason or one_line(error)}") from error
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        raise AgentError(f"{path}: {problem}.")
 
     @staticmethod
     def _too_long(code: str) -> StepResult | None:
@@ -256,7 +312,10 @@ class ZygoteBox:
         self._channel.sendall(encoded)
 
     def _receive_frame(self) -> dict[str, Any]:
-        (length,) = struct.unpack("!I", self._receive(4))
+        return self._receive_body(self._receive(4))
+
+    def _receive_body(self, head: bytes) -> dict[str, Any]:
+        (length,) = struct.unpack("!I", head)
         if length > _LARGEST_FRAME:
             raise ValueError("an answer of the box is too large")
         data = json.loads(self._receive(length))
@@ -332,6 +391,16 @@ class _Output:
 
     def text(self) -> str:
         return _text(bytes(self.kept), cut=self.cut)
+
+
+def _read_at_most(descriptor: int, count: int) -> bytes:
+    content = bytearray()
+    while len(content) < count:
+        chunk = os.pread(descriptor, min(count - len(content), 1 << 20), len(content))
+        if not chunk:
+            break
+        content += chunk
+    return bytes(content)
 
 
 def _text(raw: bytes, *, cut: bool) -> str:

@@ -8,9 +8,9 @@ The control channel is a stream socket, inherited as the descriptor named on the
 
 1. The host sends one frame, the box's settings (see `Settings`); the zygote imports the modules of `preload` and answers `{"ready": true, ...}`.
 2. A request is one byte. `r` (run) and `s` (shell) are followed by one frame, which carries the write ends of two pipes for stdout and stderr as
-   `SCM_RIGHTS` and is read *by the forked child*; `x` (reset) stands alone.
+   `SCM_RIGHTS` and is read *by the forked child*; `f` (file) is followed by one frame with a path; `x` (reset) stands alone.
 3. The answer is a frame; that of `r` is followed by as many bytes of encoded answer and of text as the frame says. When it comes, nothing that the
-   step started is alive any more.
+   step started is alive any more. The answer to `f` carries the open file as `SCM_RIGHTS`, so that what it holds does not pass by the zygote either.
 
 At the end of the channel the zygote exits, and with it everything in the box.
 """
@@ -32,6 +32,7 @@ import resource
 import select
 import signal
 import socket
+import stat
 import struct
 import sys
 import time
@@ -455,6 +456,8 @@ class Zygote:
             kind = receive_exactly(self.channel, 1)
             if kind in b"rs":
                 self._step(kind)
+            elif kind == b"f":
+                self._hand_over(receive_frame(self.channel)["path"])
             elif kind == b"x":
                 send_frame(self.channel, {"clean": self._reset()})
             else:
@@ -512,6 +515,20 @@ class Zygote:
         send_frame(self.channel, {**result, "answered": state == _ANSWERED, "answer": answer, "text": text})
         with memoryview(shared) as view, view[_STATUS.size : _STATUS.size + answer + text] as part:
             self.channel.sendall(part)
+
+    def _hand_over(self, path: str) -> None:
+        """Answer with an open file of the work folder, or with what is the matter with it."""
+        try:
+            descriptor = open_regular_file(self.settings.work, path.split("/"))
+        except UnreadableError as error:
+            send_frame(self.channel, {"problem": str(error)})
+            return
+        try:
+            encoded = json.dumps({"problem": None}).encode()
+            socket.send_fds(self.channel, [struct.pack("!I", len(encoded))], [descriptor])
+            self.channel.sendall(encoded)
+        finally:
+            os.close(descriptor)
 
     def _has_unread_bytes(self) -> bool:
         poll = select.poll()
@@ -782,6 +799,41 @@ def used_by(folder: str, most: int) -> tuple[int, int]:
         except OSError:  # removed meanwhile, or closed even to its owner
             continue
     return files, size
+
+
+class UnreadableError(Exception):
+    """Why a file is not handed over, in one of the words of `FILE_PROBLEMS` of the host."""
+
+
+def open_regular_file(folder: str, parts: list[str]) -> int:
+    """Open a file below a folder for reading, through no link, whatever stands in its place meanwhile. Raises `UnreadableError`."""
+    plain = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    current = os.open(folder, plain | os.O_DIRECTORY)
+    try:
+        for position, part in enumerate(parts):
+            is_last = position == len(parts) - 1
+            kind = os.lstat(part, dir_fd=current).st_mode
+            if stat.S_ISLNK(kind):
+                raise UnreadableError("link")
+            if not (stat.S_ISREG(kind) if is_last else stat.S_ISDIR(kind)):  # nothing else is even opened
+                raise UnreadableError("kind")
+            below = os.open(part, plain if is_last else plain | os.O_DIRECTORY, dir_fd=current)
+            os.close(current)
+            current = below
+        status = os.fstat(current)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableError("kind")
+        if status.st_nlink != 1:
+            raise UnreadableError("names")
+        return current
+    except (OSError, ValueError) as error:
+        os.close(current)
+        number = error.errno if isinstance(error, OSError) else None
+        words = {errno.ENOENT: "missing", errno.ELOOP: "link", errno.ENOTDIR: "kind"}
+        raise UnreadableError(words.get(number or 0, "closed")) from error
+    except UnreadableError:
+        os.close(current)
+        raise
 
 
 def remove_entries(descriptor: int, deadline: float, depth: int = 0) -> None:
