@@ -9,7 +9,6 @@ import argparse
 import sqlite3
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,7 +17,10 @@ from pathlib import Path
 import psutil
 from tabulate import tabulate
 
+from medagentgym.config import Config
+from medagentgym.environments import interpreter
 from medagentgym.sandbox import BoxSpec, choose_backend
+from medagentgym.tasks.mimic_iii import MimicIII
 
 STEP = """
 import sqlite3
@@ -64,9 +66,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_data(folder)
-        spec = BoxSpec(python=Path(sys.executable), read_only={"/data": folder})
+        spec = BoxSpec(python=interpreter(Config(), MimicIII), read_only={"/data": folder})
         bare_code = STEP.format(data=folder)
-        bare = median_ms(lambda: subprocess.run([sys.executable, "-c", bare_code], check=True, stdout=subprocess.DEVNULL), 10)
+        bare = median_ms(lambda: subprocess.run([spec.python, "-c", bare_code], check=True, stdout=subprocess.DEVNULL), 10)
         box = backend.start(spec)
         code = STEP.format(data=box.data_folder)
         assert box.run(code).exit_status == 0
