@@ -18,7 +18,7 @@ QUIETLY := sh scripts/quietly.sh
 help:
 	@sed -n 's/^# make/make/p' Makefile
 
-demo: $(VENV)/.installed environment
+demo: installed
 	@$(BIN)/snakemake --cores $(CORES) --configfile config/demo.yaml
 	@echo
 	@$(BIN)/medagentgym show work_dir/demo/reports/demo
@@ -59,10 +59,13 @@ lock: $(VENV)/.installed-development
 	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade -o envs/$$family.lock envs/$$family.in || exit 1; \
 	done
 
-# The interpreter of the code steps, apart from that of medagentgym: made once for every lock.
-.PHONY: environment
-environment: $(VENV)/.installed
-	@$(BIN)/medagentgym environments build ehr
+# medagentgym, and beside it the interpreter of the code steps, which is made once for every lock: one does not wait for the other.
+.PHONY: installed environment
+installed:
+	@$(MAKE) --no-print-directory -j 2 $(VENV)/.installed environment
+
+environment: $(VENV)/bin/pip
+	@$(BIN)/python -m medagentgym.environments build ehr
 
 $(VENV)/bin/pip:
 	@sh scripts/prepare_machine.sh "$(PYTHON)" "$(VENV)"

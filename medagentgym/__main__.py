@@ -66,23 +66,9 @@ def show_report(arguments: Sequence[str]) -> int:
 
 def see_to_environments(arguments: Sequence[str]) -> int:
     """`medagentgym environments [build FAMILY...]`: a table of the environments of code steps, or build those that are missing."""
-    from tabulate import tabulate
+    from medagentgym.environments import main
 
-    from medagentgym import environments
-
-    if not arguments:
-        rows = [
-            (family, "yes" if environments.is_built(family) else "no", environments.environment_folder(family)) for family in environments.families()
-        ]
-        print(tabulate(rows, headers=("family", "built", "folder")))
-        return 0
-    if arguments[0] != "build" or len(arguments) < 2:
-        raise UserError("command line: environments: expects `medagentgym environments` or `medagentgym environments build FAMILY...`")
-    for family in arguments[1:]:
-        if not environments.is_built(family):
-            print(f"Installing the packages for code steps ({family}, about half a minute) ...", file=sys.stderr, flush=True)
-            environments.build(family)
-    return 0
+    return main(arguments)
 
 
 SUBCOMMANDS = {"sandbox": check_sandboxes, "show": show_report, "environments": see_to_environments}

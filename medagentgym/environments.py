@@ -16,13 +16,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from medagentgym.errors import InfrastructureError, UserError, infrastructure_boundary, one_line
+from medagentgym.errors import InfrastructureError, UserError, exit_with, infrastructure_boundary, one_line
 from medagentgym.record import write_text
 
 if TYPE_CHECKING:
@@ -185,3 +185,33 @@ def _run(family: str, command: list[str]) -> None:
         lines = [line for line in (done.stderr or done.stdout).decode("utf-8", "replace").splitlines() if line.strip()]
         errors = [line for line in lines if "error" in line.lower()] or lines or ["no reason given"]
         raise InfrastructureError("machine", f"the environment {family} could not be made: {one_line(errors[-1])[:500]}")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`[build FAMILY...]`: a table of the environments, or build those that are missing. Needs no package but this one to build.
+
+    Raises `UserError` or `InfrastructureError`.
+    """
+    if not arguments:
+        from tabulate import tabulate
+
+        print(
+            tabulate(
+                [(name, "yes" if is_built(name) else "no", environment_folder(name)) for name in families()], headers=("family", "built", "folder")
+            )
+        )
+        return 0
+    if arguments[0] != "build" or len(arguments) < 2:
+        raise UserError("command line: environments: expects `medagentgym environments` or `medagentgym environments build FAMILY...`")
+    for family in arguments[1:]:
+        if not is_built(family):
+            print(f"Installing the packages of code steps: {family} (about half a minute) ...", file=sys.stderr, flush=True)
+            build(family)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (UserError, InfrastructureError) as error:
+        exit_with(error)
