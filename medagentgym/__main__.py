@@ -54,13 +54,19 @@ def check_sandboxes(arguments: Sequence[str]) -> int:
     return 0 if any(backend.works and backend.name != "none" for backend in backends) else 1
 
 
-def show_report(arguments: Sequence[str]) -> int:
-    """`medagentgym show FOLDER`: the table of a reports folder, and where its files are."""
-    if len(arguments) != 1:
-        raise UserError("command line: show: expects one reports folder, for example `medagentgym show work_dir/demo/reports/demo`")
-    from medagentgym.summary import print_summary
+def show(arguments: Sequence[str]) -> int:
+    """`medagentgym show FOLDER`: the table of a reports folder. `medagentgym show FILE`: what happened in an episode."""
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        raise UserError("command line: show: expects one reports folder or one episode, for example `medagentgym show work_dir/demo/reports/demo`")
+    path = Path(arguments[0])
+    if path.suffix == ".json":
+        from medagentgym.transcript import transcript
 
-    print_summary(Path(arguments[0]))
+        print(transcript(path))
+    else:
+        from medagentgym.summary import print_summary
+
+        print_summary(path)
     return 0
 
 
@@ -71,7 +77,7 @@ def see_to_environments(arguments: Sequence[str]) -> int:
     return main(arguments)
 
 
-SUBCOMMANDS = {"sandbox": check_sandboxes, "show": show_report, "environments": see_to_environments}
+SUBCOMMANDS = {"sandbox": check_sandboxes, "show": show, "environments": see_to_environments}
 
 
 if __name__ == "__main__":

@@ -65,7 +65,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="medagentgym",
         description="Run an experiment: the same workflow as `snakemake --cores N --configfile FILE`, on one core unless --async_run is given.",
-        epilog="`medagentgym sandbox check` shows which sandboxes work on this machine.",
+        epilog="Also: `medagentgym show FOLDER_OR_EPISODE` prints a report or an episode, `medagentgym sandbox check` shows which sandboxes work, "
+        "`medagentgym environments` lists the environments of code steps.",
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
     )

@@ -94,7 +94,7 @@ def in_our_layout(data: dict[str, Any], where: str) -> tuple[dict[str, Any], boo
     """A file or an entry of `experiments` in our layout, and whether it was in the published one, which then says which protocol it means."""
     converted, published = from_published(with_our_names(data, where), where)
     if published:
-        converted = {"protocol": "oracle_stop", "stop_judge": "published", **converted}
+        converted = {"protocol": "oracle_stop", "stop_judge": "published", "scoring": {"judges": ["published", "strict"]}, **converted}
     return without_nulls(converted, values=False), published
 
 

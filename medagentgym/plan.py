@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from medagentgym.tasks.registry import get_task_class
 
 SMALLEST_BATCH, LARGEST_BATCH, BATCHES = 20, 200, 32
 NO_SPENDING = frozenset({"-n", "--dry-run", "--dryrun", "--lint", "--unlock", "--list-rules", "--touch", "-t", "--summary", "--rulegraph", "--dag"})
-"""Flags of Snakemake under which no episode can run, so that credentials are not asked for."""
+"""Flags of Snakemake under which no episode can run, so that missing credentials are no reason to stop."""
 
 
 def data_folder(config: Config) -> Path:
@@ -249,14 +250,19 @@ class Plan:
             raise UserError(f"{file}: not an episode of this configuration (check start_idx, end_idx and the filters in `data`)")
         return experiment.files.index(file)
 
+    def closing_words(self, since: float) -> str:
+        """Where the report of this run is, if it was made after `since`."""
+        report = Path(self.report, "report.html")
+        made = report.exists() and report.stat().st_mtime >= since
+        return f"report: {report}\nprint the table: medagentgym show {self.report}" if made else ""
+
     def failures(self, since: float) -> list[str]:
-        """Why shards failed, each reason once: the last lines of the logs that were written after `since` (seconds since the epoch)."""
+        """Why jobs failed, each reason once: the last lines of the logs that were written after `since` (seconds since the epoch)."""
         counts: Counter[str] = Counter()
-        for experiment in self.experiments:
-            for log in sorted(Path(experiment.log_folder).glob("*.log")):
-                lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.stat().st_mtime >= since else []
-                if lines and lines[-1].startswith(("failed: ", "stopped: ")):
-                    counts[f"{experiment.name}: {lines[-1]}"] += 1
+        for log in sorted(Path(f"{self.work_dir}/logs").rglob("*.log")):
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.stat().st_mtime >= since else []
+            if lines and lines[-1].startswith(("failed: ", "stopped: ", "medagentgym: ")):
+                counts[f"{log.parent.relative_to(f'{self.work_dir}/logs')}: {lines[-1]}"] += 1
         return [reason if count == 1 else f"{reason} ({count} batches)" for reason, count in counts.items()]
 
 
@@ -283,7 +289,7 @@ NOT_BUILT = {"exclude", "only", "impossible", "empty_gold", "credentialed", "met
 def check(plan: Plan, *, spending: bool) -> None:
     """Check before anything is spent: fingerprints, and for missing episodes credentials, data policy and interpreter.
 
-    Writes nothing; raises `UserError`.
+    Writes nothing; raises `UserError`. Where nothing can be spent (a dry run), what would stop a run for missing episodes is only told.
     """
     for experiment in plan.experiments:
         check_built_data(experiment.config)
@@ -293,11 +299,20 @@ def check(plan: Plan, *, spending: bool) -> None:
             continue
         make_agent(experiment.config.agent, ())
         fingerprint.check_configuration(experiment.folder, experiment.config)
-        if spending and len(experiment.existing) < len(experiment.files):
-            check_credentials(experiment.config)
-            task = get_task_class(experiment.config.task)
-            check_data_policy(experiment.config, credentialed=task.is_credentialed(experiment.config))
-            environments.interpreter(experiment.config, task)
+        if len(experiment.existing) < len(experiment.files):
+            try:
+                _check_spending(experiment.config)
+            except UserError as error:
+                if spending:
+                    raise
+                print(f"medagentgym: the run itself would be refused: {error}", file=sys.stderr)
+
+
+def _check_spending(config: Config) -> None:
+    check_credentials(config)
+    task = get_task_class(config.task)
+    check_data_policy(config, credentialed=task.is_credentialed(config))
+    environments.interpreter(config, task)
 
 
 def check_built_data(config: Config) -> None:
@@ -356,7 +371,8 @@ def plan_workflow(
         given = dict(overrides)
         partial = _true_or_false("partial", given.pop("partial", False))
         if len(config_files) != 1:
-            raise UserError("snakemake: give one configuration file, for example --configfile config/demo.yaml")
+            more = f"; {config_files[-1]} was read as a second one: targets stand before --configfile" if config_files else ""
+            raise UserError(f"snakemake: give one configuration file, for example --configfile config/demo.yaml{more}")
         config = load_config(Path(os.path.relpath(config_files[0])), given)
         single = any(token.startswith("episode:") or parse_episode_file(os.path.basename(token)) for token in command_line)
         data_only = set(targets) == {"data"} or any(token.startswith("build_data:") for token in command_line)

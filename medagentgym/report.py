@@ -68,7 +68,7 @@ _TEMPLATE = """\
 {% endif %}<section>
 <h2>What the figures of summary.csv mean</h2>
 <dl>
-{% for name, meaning in columns.items() %}<dt>{{ name }}</dt><dd>{{ meaning }}</dd>
+{% for name, meaning in columns.items() %}<dt>{{ name }}</dt><dd>{{ meaning | replace("`", "") }}</dd>
 {% endfor %}</dl>
 </section>
 </main>

@@ -123,6 +123,8 @@ class Shard:
     keys: Sequence[EpisodeKey]
     tell: Callable[[str], None] = lambda line: None
     done: int = 0
+    made: int = 0
+    """Of those that are done, how many were run now; the others were there."""
     solved: int = 0
     failures: list[tuple[EpisodeKey, str]] = field(default_factory=list)
     failures_in_a_row: int = 0
@@ -148,28 +150,33 @@ class Shard:
         if path.exists():
             fingerprint.check_episode(path, read_record(path), self.experiment.fingerprint, self.experiment.task)
 
-    def run_one(self, key: EpisodeKey) -> bool:
-        """Run one episode unless it exists, and write its record; gives whether it was a success. Raises what `run_episode` raises."""
+    def run_one(self, key: EpisodeKey) -> tuple[bool, bool]:
+        """Run one episode unless it exists, and write its record. Gives whether it was run now, and whether it is a success.
+
+        Raises what `run_episode` raises.
+        """
         from medagentgym.episode import run_episode, write_record
 
         config, folder = self.experiment.config, self.experiment.folder
         path = episode_file(folder, key, config.training.num_rollouts)
         with episode_lock(folder, key):
-            if not path.exists() and not _adopt(folder, key, config.training.num_rollouts):
+            missing = not path.exists() and not _adopt(folder, key, config.training.num_rollouts)
+            if missing:
                 write_record(path, run_episode(self.experiment, key))
-            return bool(read_record(path)["result"] == "success")
+            return missing, bool(read_record(path)["result"] == "success")
 
     def _attempt(self, key: EpisodeKey) -> None:
         if self.stopped:
             return
         try:
             with infrastructure_boundary("machine"):
-                solved = self.run_one(key)
+                made, solved = self.run_one(key)
         except MedAgentGymError as error:
             self._failed(key, error)
             return
         with self._mutex:
             self.done += 1
+            self.made += made
             self.solved += solved
             self.failures_in_a_row = 0
             if time.monotonic() - self._told > PROGRESS_SECONDS:
@@ -188,7 +195,8 @@ class Shard:
         """How far the shard is, in a line."""
         config = self.experiment.config
         return (
-            f"{config.task}/{config.result_dir_tag}/{config.mode}: {self.done} of {len(self.keys)} episodes of this batch done, {self.solved} solved"
+            f"{config.task}/{config.result_dir_tag}/{config.mode}: {self.done} of {len(self.keys)} episodes of this batch done "
+            f"({self.made} run now), {self.solved} solved (judge {config.stop_judge})"
         )
 
 
@@ -275,8 +283,10 @@ def _run(options: argparse.Namespace, log: IO[str]) -> bool:
 
     def stop(reason: str) -> None:
         # Episodes in flight cannot be interrupted; what is finished is on disk, and the boxes die with this process.
-        _tell(log, f"stopped: {reason}; finished episodes are kept")
-        os._exit(130)
+        try:
+            _tell(log, f"stopped: {reason}; finished episodes are kept")
+        finally:
+            os._exit(130)
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         stop(f"signal {signal.Signals(number).name}")

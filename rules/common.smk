@@ -39,9 +39,13 @@ onstart:
         exit_with(error)
 
 
+onsuccess:
+    print(PLAN.closing_words(since=STARTED), file=sys.stderr)
+
+
 onerror:
     print("\n".join(PLAN.failures(since=STARTED)), file=sys.stderr)
     print(
-        "Finished episodes are kept: the same command runs only what is missing.",
+        "What is finished is kept: the same command runs only what is missing.",
         file=sys.stderr,
     )

@@ -487,7 +487,10 @@ def test_the_reference_page_has_every_key() -> None:
 # --- what is shipped --------------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.name)
+SHIPPED = [ROOT / "config" / name for name in ("demo.yaml", "mimic.yaml", "mimic_demo.yaml")]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_a_shipped_configuration_loads_where_its_data_are(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     try:
@@ -502,7 +505,7 @@ def test_the_schema_accepts_what_the_loader_accepts_and_nothing_else() -> None:
     validator = jsonschema.Draft202012Validator(json.loads((ROOT / "config" / "schema.json").read_text(encoding="utf-8")))
     accepted = [
         yaml.safe_load(PUBLISHED.replace("    port:\n", "")),
-        *(yaml.safe_load(path.read_text()) for path in (ROOT / "config").glob("*.yaml")),
+        *(yaml.safe_load(path.read_text()) for path in SHIPPED),
     ]
     for content in accepted:
         assert [error.message for error in validator.iter_errors(content)] == []

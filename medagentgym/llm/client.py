@@ -182,7 +182,7 @@ class ChatModel:
         except openai.APITimeoutError as error:
             raise _FailedTry(f"no answer within {self.config.timeout_seconds:g} s (timeout_seconds)") from error
         except openai.APIConnectionError as error:
-            raise _FailedTry(self._redacted(f"no connection: {error.__cause__ or error}")) from error
+            raise _FailedTry(self._redacted(f"no connection to {client.base_url}: {error.__cause__ or error}")) from error
         except openai.APIStatusError as error:
             raise self._status_error(error) from error
         except (ValueError, RecursionError) as error:
