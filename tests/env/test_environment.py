@@ -94,6 +94,7 @@ def test_the_verdict_of_a_wrong_attempt_is_told_only_where_the_configuration_say
         assert ("wrong" in observation.replace("surely wrong", "")) == tell
 
 
+@pytest.mark.slow
 def test_many_random_episodes_in_eight_environments_leave_nothing_behind(work_dir: Path) -> None:
     process = psutil.Process()
 
