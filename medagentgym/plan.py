@@ -27,7 +27,7 @@ from medagentgym.policy import check_data_policy
 from medagentgym.record import EpisodeKey, episode_file, parse_episode_file, read_object, write_text
 from medagentgym.tasks.registry import get_task_class
 
-SMALLEST_BATCH, LARGEST_BATCH, BATCHES = 20, 200, 32
+SMALLEST_BATCH, LARGEST_BATCH, BATCHES = 20, 200, 16
 NO_SPENDING = frozenset({"-n", "--dry-run", "--dryrun", "--lint", "--unlock", "--list-rules", "--touch", "-t", "--summary", "--rulegraph", "--dag"})
 """Flags of Snakemake under which no episode can run, so that missing credentials are no reason to stop."""
 

@@ -26,7 +26,7 @@ def plan(**changes: Any) -> Plan:
     return make_plan(load_config({"work_dir": "./work/", "data": MADE_UP, "agent": {"name": "reference"}, **changes}))
 
 
-@pytest.mark.parametrize(("episodes", "size"), [(1, 20), (640, 20), (641, 21), (6_400, 200), (72_413, 200)])
+@pytest.mark.parametrize(("episodes", "size"), [(1, 20), (320, 20), (321, 21), (3_200, 200), (72_413, 200)])
 def test_the_automatic_batch_size_follows_from_the_number_of_episodes_alone(episodes: int, size: int) -> None:
     assert batch_size(Config(), episodes) == size
     assert batch_size(Config(batch_size=7), episodes) == 7

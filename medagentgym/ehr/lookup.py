@@ -163,6 +163,12 @@ class Lookup:
             connection = self._local.connection = open_read_only(self.path)
         return connection
 
+    def close(self) -> None:
+        """Close the connection of the calling thread; it is opened again where it is needed."""
+        connection: sqlite3.Connection | None = self._local.__dict__.pop("connection", None)
+        if connection is not None:
+            connection.close()
+
     def _tables(self, data_path: Any) -> list[IndexedTable]:
         """The tables that a path, or a list of paths, stands for; a folder and the database file stand for all."""
         paths = data_path if isinstance(data_path, (list, tuple)) else str(data_path or "").split(",")

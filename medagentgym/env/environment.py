@@ -75,13 +75,13 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
         *,
         debugger: Callable[[], Debugger] | None = None,
         render_mode: str | None = None,
-        owns_pool: bool = False,
+        is_alone: bool = False,
     ) -> None:
         self.task = task
         self.config = config
         self.pool = pool
         self.render_mode = render_mode
-        self._owns_pool = owns_pool
+        self._is_alone = is_alone
         self._make_debugger = debugger
         self.judges: dict[str, Judge] = task.judges()
         unavailable = {"submit"} if debugger is not None else {"submit", "debug"}
@@ -156,10 +156,11 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
         return self._last_observation
 
     def close(self) -> None:
-        """Give the box back; close the pool where it belongs to this environment."""
+        """Give the box back; where pool and task belong to this environment alone, close them."""
         self._end_box()
-        if self._owns_pool:
+        if self._is_alone:
             self.pool.close()
+            self.task.close()
 
     # --- the episode ----------------------------------------------------------------------------------------------------------------------------
 

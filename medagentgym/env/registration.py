@@ -60,4 +60,4 @@ def make_environment(
     opened = task_class(folder, experiment)
     opened.box_has_own_paths = backend.own_file_system
     pool = BoxPool(backend, size=1)
-    return EpisodeEnvironment(opened, experiment, pool, debugger=debugger_of(experiment), render_mode=render_mode, owns_pool=True)
+    return EpisodeEnvironment(opened, experiment, pool, debugger=debugger_of(experiment), render_mode=render_mode, is_alone=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import select
@@ -65,6 +66,15 @@ class Launch:
     """Called once when the box is closed."""
 
 
+def _fix_addresses() -> None:
+    """What this thread starts is laid out in memory at the same addresses every time, where the kernel permits it: code prints addresses of objects
+    (`<object at 0x7f...>`) more often than one would think, and the same episode must give the same record."""
+    ask, no_randomisation = 0xFFFFFFFF, 0x0040000
+    personality = ctypes.CDLL(None).personality
+    personality.argtypes = [ctypes.c_ulong]
+    personality(personality(ask) | no_randomisation)
+
+
 class _Launcher:
     """The one thread that starts boxes.
 
@@ -73,7 +83,7 @@ class _Launcher:
     """
 
     def __init__(self) -> None:
-        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sandbox-launcher")
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sandbox-launcher", initializer=_fix_addresses)
 
     def start(self, command: list[str], environment: dict[str, str], descriptors: tuple[int, ...], errors: int) -> subprocess.Popen[bytes]:
         def popen() -> subprocess.Popen[bytes]:

@@ -110,6 +110,9 @@ class Task(ABC):
 
         raise AgentError(f"request_info is not available in task {self.name}")
 
+    def close(self) -> None:  # noqa: B027 (most tasks hold nothing open)
+        """Free what the task holds open in the calling thread."""
+
     @abstractmethod
     def reference(self, instance: Instance) -> Any:
         """What the judges compare an attempt with, as JSON data."""

@@ -177,6 +177,10 @@ class MimicIII(Task):
         """Answer from the lookup index. Safe to call from several threads."""
         return self._lookup.answer(params)
 
+    def close(self) -> None:
+        """Close the calling thread's connection to the lookup index."""
+        self._lookup.close()
+
     def reference(self, instance: Instance) -> dict[str, Any]:
         """`gold` (columns, rows, whether it is a yes or no, status) and `published` (the flat list of strings)."""
         return {"gold": instance.record["gold"], "published": instance.record["answer"]}
