@@ -20,7 +20,6 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,12 +134,6 @@ def read_record(path: Path) -> dict[str, Any]:
 
 def _holds_objects(value: Any) -> bool:
     return not isinstance(value, list) or all(isinstance(item, dict) for item in value)
-
-
-def read_records(files: list[Path]) -> Iterator[dict[str, Any]]:
-    """`read_record` for each file."""
-    for path in files:
-        yield read_record(path)
 
 
 def _from_published(path: Path, messages: list[Any]) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from medagentgym.environments import interpreter
 from medagentgym.errors import AgentError, UserError, infrastructure_boundary
 from medagentgym.judges.base import Evidence, Judge, Verdict
 from medagentgym.prompting import render_prompt
-from medagentgym.sandbox import box_spec
-from medagentgym.sandbox.base import Box, Limits, StepResult
+from medagentgym.sandbox import box_spec, configured_limits
+from medagentgym.sandbox.base import Box, StepResult
 from medagentgym.tasks.base import Instance, Task
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
         self.permitted_actions = (*permitted, "submit") if config.protocol == "submit" else permitted
         self.action_space = TextSpace(MAX_TEXT_LENGTH, sample_replies(self.permitted_actions))
         self.observation_space = TextSpace(MAX_TEXT_LENGTH)
-        self.limits = Limits(**{name: getattr(config.sandbox, name) for name in Limits.__dataclass_fields__})
+        self.limits = configured_limits(config.sandbox)
         self.trajectory = Trajectory()
         self._box: Box | None = None
         self._episode = ExitStack()

@@ -25,11 +25,16 @@ __all__ = [
     "StepResult",
     "box_spec",
     "choose_backend",
+    "configured_limits",
     "probe_backends",
 ]
 
 
 def box_spec(sandbox_config: SandboxConfig, python: Path, read_only: Mapping[str, Path]) -> BoxSpec:
     """The spec of a box with the configured limits, and the given interpreter and mounts (path in the box -> file or folder of the host)."""
-    limits = Limits(**{name: getattr(sandbox_config, name) for name in Limits.__dataclass_fields__})
-    return BoxSpec(python=python, read_only=dict(read_only), limits=limits)
+    return BoxSpec(python=python, read_only=dict(read_only), limits=configured_limits(sandbox_config))
+
+
+def configured_limits(sandbox_config: SandboxConfig) -> Limits:
+    """The limits of a step as configured."""
+    return Limits(**{name: getattr(sandbox_config, name) for name in Limits.__dataclass_fields__})
