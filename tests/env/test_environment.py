@@ -117,3 +117,15 @@ def test_many_random_episodes_in_eight_environments_leave_nothing_behind(work_di
     (descriptors, children), (descriptors_before, children_before) = state(), before
     assert descriptors <= descriptors_before and children <= children_before
     assert process.memory_info().rss < memory + 50 * 2**20
+
+
+def test_the_documented_module_offers_the_environment_with_reset_of_an_instance_and_steps_by_name(work_dir: Path) -> None:
+    from medagentgym.env import EpisodeEnvironment, make_environment
+
+    environment = make_environment(CONFIG, task="mimic_iii", work_dir=str(work_dir))
+    assert isinstance(environment, EpisodeEnvironment)
+    _, info = environment.reset(2)
+    assert info["idx"] == 2
+    observation, *_ = environment.step("request_info", data_path="PATIENTS.csv", info_type="column_names")
+    environment.close()
+    assert "SUBJECT_ID" in observation
