@@ -23,8 +23,10 @@ demo: installed
 	@echo
 	@$(BIN)/medagentgym show work_dir/demo/reports/demo
 
+# The sandbox's tests count processes, so they run alone; the others share the cores.
 test: $(VENV)/.installed-development environment
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest tests/sandbox
+	$(BIN)/python -m pytest --ignore=tests/sandbox -n 2 --dist loadfile
 
 test-fast: $(VENV)/.installed-development environment
 	$(BIN)/python -m pytest -m "not slow"
