@@ -304,7 +304,7 @@ def start() -> subprocess.Popen[bytes]:
 
 def wait_for(name: str) -> str:
     deadline = time.monotonic() + 30
-    while not Path(name).exists() and time.monotonic() < deadline:
+    while not (Path(name).exists() and Path(name).read_text()) and time.monotonic() < deadline:
         time.sleep(0.02)
     return Path(name).read_text()
 

@@ -194,7 +194,7 @@ def test_when_the_tries_are_spent_it_is_an_infrastructure_failure_that_others_ma
 def test_a_service_that_is_not_there_is_an_infrastructure_failure() -> None:
     with ModelServer(["x"]) as server:
         gone = model(server, n_retry=1)
-    with pytest.raises(InfrastructureError, match=r"scripted: no connection: .*; 2 tries") as caught:
+    with pytest.raises(InfrastructureError, match=r"scripted: no connection to http://127\.0\.0\.1:\d+/v1/: .*; 2 tries") as caught:
         gone.complete(CONVERSATION)
     assert not caught.value.fatal
     assert gone.get_stats()["calls"] == 2

@@ -22,9 +22,10 @@ READ_WHAT_CAN_BE_READ = """
 import os
 print(dict(os.environ))
 paths = [f"/proc/{process}/{name}" for process in os.listdir("/proc") if process.isdigit() for name in ("environ", "cmdline")]
-for folder, _, files in os.walk("/"):
-    if folder.count("/") < 4 and not folder.startswith(("/proc", "/sys", "/usr")):
-        paths += [os.path.join(folder, name) for name in files if not name.endswith((".csv", ".sqlite"))]
+for folder, folders, files in os.walk("/"):
+    paths += [os.path.join(folder, name) for name in files if not name.endswith((".csv", ".sqlite"))]
+    skipped = ("dev", "proc", "sys", "usr", "lib", "lib64", "environment", "interpreter")
+    folders[:] = [name for name in folders if folder.count("/") < 4 and name not in skipped]
 for path in paths:
     try:
         with open(path, "rb") as stream:
@@ -82,6 +83,7 @@ def test_secrets_are_found_nowhere_but_at_the_model_service(project: Project, se
     (project.folder / "credentials.toml").write_text(f'MODEL_KEY = "{SECRET}"\n', encoding="utf-8")
     project.write(agent=model(server, api_key_name="MODEL_KEY"), result_dir_tag="model", end_idx=2)
     output = project.run(OTHER_API_KEY=OTHER_SECRET)
+    assert project.record(0, "model")["steps"][0]["exit_status"] == 0, "the search came to its end"
     assert server.requests and all(request["headers"]["authorization"] == f"Bearer {SECRET}" for request in server.requests)
     holders = [path for path in project.files() if path.name != "credentials.toml" and _holds(path, SECRET, OTHER_SECRET)]
     assert holders == [] and SECRET not in output and OTHER_SECRET not in output
