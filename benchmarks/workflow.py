@@ -52,7 +52,7 @@ def configuration(folder: Path, port: int, episodes: int, **changes: Any) -> Non
         "name": "benchmark",
         "work_dir": "work",
         "num_steps": 1,
-        "data": {"synthetic": {"patients": 60, "train": 0, "test": episodes}, "impossible": "keep"},
+        "data": {"synthetic": {"patients": 60, "train": 0, "test": episodes}, "impossible": "include"},
         "agent": {"name": "llm", "llm": {"model_type": "vLLM", "model_name": "scripted", "port": port}},
         "result_dir_tag": "benchmark",
         **changes,

@@ -187,10 +187,11 @@ class DatasetConfig(Block):
     """Whether the records fall under a data use agreement that restricts sending them to model services; null: as the task knows it."""
     gold: Literal["executed", "stored"] = "executed"
     """`executed`: gold answers are made by running the gold SQL on the database at hand, at its own "now"; `stored`: as the task file has them."""
-    impossible: Literal["leave_out", "keep"] = "leave_out"
-    """Whether questions that the database cannot answer are asked."""
-    empty_gold: Literal["keep", "leave_out"] = "keep"
-    """Whether questions whose gold is empty on the database at hand are asked. `leave_out` needs the data to be built first."""
+    impossible: Literal["exclude", "include", "only"] = "exclude"
+    """Whether questions that the data cannot answer are asked: not at all, with the others, or alone. Where they are asked and the task has any, agents
+    may `abstain`, which is the right answer to them and to no other question."""
+    empty_gold: Literal["include", "exclude"] = "include"
+    """Whether questions whose gold is empty on the database at hand are asked. `exclude` needs the data to be built first."""
     exclude: list[Index] = []
     """Instances to leave out, by `idx`."""
     only: list[Index] | None = None

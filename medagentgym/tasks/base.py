@@ -74,6 +74,14 @@ class Task(ABC):
         """How many rows the source question file has (the upper bound of `end_idx`). Raises `UserError`."""
 
     @classmethod
+    def impossible(cls, config: Config) -> set[int]:
+        """The `idx` of every question of `config.mode` that the data cannot answer, whatever `data.impossible` says; a task that knows of none has none.
+
+        Where there are any and they are asked, agents are permitted to `abstain`. Reads the source question file only. Raises `UserError`.
+        """
+        return set()
+
+    @classmethod
     @abstractmethod
     def sources(cls, config: Config) -> list[Path]:
         """The files that the build reads (a few; a directory's files may be summed up by one of them)."""

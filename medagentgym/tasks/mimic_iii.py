@@ -70,13 +70,15 @@ class MimicIII(Task):
     def indices(cls, config: Config) -> list[int]:
         """The `idx` of every instance that the configuration admits, ascending.
 
-        Raises `UserError` for an unreadable question file, for an `idx` that it does not have, and for `empty_gold: leave_out` before the data are
+        Raises `UserError` for an unreadable question file, for an `idx` that it does not have, and for `empty_gold: exclude` before the data are
         built.
         """
         left_out = set(config.data.exclude)
-        if config.data.impossible == "leave_out":
-            left_out |= cls._impossible(config)
-        if config.data.empty_gold == "leave_out":
+        if config.data.impossible == "exclude":
+            left_out |= cls.impossible(config)
+        elif config.data.impossible == "only":
+            left_out |= set(range(cls.count(config))) - cls.impossible(config)
+        if config.data.empty_gold == "exclude":
             left_out |= _without_answer(config)
         return select(config, cls.count(config), left_out)
 
@@ -122,7 +124,8 @@ class MimicIII(Task):
         return {"strict": RowSetJudge(), "published": PublishedEhrJudge()}
 
     @classmethod
-    def _impossible(cls, config: Config) -> set[int]:
+    def impossible(cls, config: Config) -> set[int]:
+        """The rows of the question file that are marked as impossible."""
         if config.data.synthetic is not None:
             from medagentgym.synthetic import impossible_indices
 

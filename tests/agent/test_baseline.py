@@ -41,7 +41,7 @@ def experiment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Experiment]
             "mode": "train",
             "agent": {"name": "baseline"},
             "result_dir_tag": "baseline",
-            "data": {"synthetic": {"patients": 60, "seed": 5, "train": QUESTIONS, "test": 1}, "impossible": "keep"},
+            "data": {"synthetic": {"patients": 60, "seed": 5, "train": QUESTIONS, "test": 1}, "impossible": "include"},
         }
     )
     data_folder(config).parent.mkdir(parents=True)

@@ -60,7 +60,9 @@ def run(task: MimicIII, code: str) -> Any:
 def test_impossible_questions_are_left_out_unless_wanted(tmp_path: Path, sources: dict[str, Any]) -> None:
     assert MimicIII.count(config_of(tmp_path, **sources)) == 5
     assert MimicIII.indices(config_of(tmp_path, **sources)) == [0, 1, 3, 4]
-    assert MimicIII.indices(config_of(tmp_path, impossible="keep", **sources)) == [0, 1, 2, 3, 4]
+    assert MimicIII.indices(config_of(tmp_path, impossible="include", **sources)) == [0, 1, 2, 3, 4]
+    assert MimicIII.indices(config_of(tmp_path, impossible="only", **sources)) == [2]
+    assert MimicIII.impossible(config_of(tmp_path, **sources)) == {2}
     assert MimicIII.indices(config_of(tmp_path, mode="train", **sources)) == [0, 1]
 
 
@@ -102,15 +104,15 @@ def test_a_wrong_file_of_rollout_indices_is_named(tmp_path: Path, sources: dict[
 
 
 def test_empty_golds_are_left_out_once_the_data_are_built(task: MimicIII, sources: dict[str, Any]) -> None:
-    assert MimicIII.indices(config_of(task.config.work_dir, empty_gold="leave_out", **sources)) == [0, 1, 3]
-    assert MimicIII.indices(config_of(task.config.work_dir, empty_gold="leave_out", impossible="keep", **sources)) == [0, 1, 2, 3]
+    assert MimicIII.indices(config_of(task.config.work_dir, empty_gold="exclude", **sources)) == [0, 1, 3]
+    assert MimicIII.indices(config_of(task.config.work_dir, empty_gold="exclude", impossible="include", **sources)) == [0, 1, 2, 3]
 
 
 def test_empty_golds_cannot_be_left_out_before_the_data_are_built(tmp_path: Path, task: MimicIII, sources: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="not built; build them first, with the target `data`"):
-        MimicIII.indices(config_of(tmp_path, empty_gold="leave_out", **sources))
+        MimicIII.indices(config_of(tmp_path, empty_gold="exclude", **sources))
     with pytest.raises(UserError, match="built from another configuration"):
-        MimicIII.indices(config_of(task.config.work_dir, empty_gold="leave_out", seed=5, **sources))
+        MimicIII.indices(config_of(task.config.work_dir, empty_gold="exclude", seed=5, **sources))
 
 
 def test_a_mode_without_questions_is_named(tmp_path: Path, sources: dict[str, Any], task: MimicIII) -> None:
