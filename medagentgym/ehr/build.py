@@ -20,28 +20,19 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from medagentgym.built_data import BUILD_SCHEMA, MANIFEST_FILE, SELECTION_KEYS, Mode, QuestionFile, source_of, tasks_file
 from medagentgym.config import DatasetConfig
 from medagentgym.ehr.cohort import Cohort, CohortRules
 from medagentgym.ehr.cut import MimicIIICut, cost_rows
 from medagentgym.ehr.database import DatabaseWriter, copy_database, file_digest, find_csv_tables, open_read_only, rows_of_csv
 from medagentgym.ehr.gold import Gold, executable_sql, execute, stored_gold
-from medagentgym.ehr.layout import (
-    BUILD_SCHEMA,
-    DATABASE_FOLDER,
-    LOOKUP_FILE,
-    MANIFEST_FILE,
-    SELECTION_KEYS,
-    Mode,
-    QuestionFile,
-    source_of,
-    tasks_file,
-)
+from medagentgym.ehr.layout import DATABASE_FOLDER, LOOKUP_FILE
 from medagentgym.ehr.lookup import build_lookup
 from medagentgym.ehr.questions import Question, named_patients, read_questions
 from medagentgym.ehr.schema import DATABASE_FILE, MIMIC_III, NOW, TABLE_BY_NAME
-from medagentgym.ehr.staging import staged_folder
 from medagentgym.errors import UserError
 from medagentgym.record import write_json
+from medagentgym.staging import staged_folder
 
 
 def build_mimic_iii(data: DatasetConfig, question_files: Mapping[Mode, QuestionFile], folder: Path) -> None:

@@ -17,21 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
-from medagentgym.ehr.layout import (
-    BUILD_SCHEMA,
-    DATABASE_FOLDER,
-    LOOKUP_FILE,
-    MANIFEST_FILE,
-    SELECTION_KEYS,
-    Mode,
-    QuestionFile,
-    source_of,
-    tasks_file,
-)
+from medagentgym.built_data import SELECTION_KEYS, Mode, QuestionFile, read_manifest, source_of, tasks_file
+from medagentgym.ehr.layout import DATABASE_FOLDER, LOOKUP_FILE
 from medagentgym.ehr.questions import impossible_flags, shown_question
 from medagentgym.ehr.schema import DATABASE_FILE, MIMIC_III, NOW
 from medagentgym.errors import UserError, one_line
-from medagentgym.record import read_object
 from medagentgym.tasks.base import Instance, Task
 from medagentgym.tasks.selection import select
 
@@ -229,20 +219,6 @@ class MimicIII(Task):
                 preview = [",".join(map(_cell, row)) for row in islice(csv.reader(stream), 1 + self.config.env.preview_rows)]
             parts.append("\n".join([f"{table.file_name} ({rows:,} rows)", *preview]))
         return "\n\n".join(parts)
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The `build.json` of built data. Raises `UserError` where the data are missing, incomplete, or of another version."""
-    path = folder / MANIFEST_FILE
-    try:
-        manifest = read_object(path)
-    except FileNotFoundError as error:
-        raise UserError(f"{folder}: the data are not built; build them first, with the target `data`") from error
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not readable ({error}); delete {folder} and build the data again, with the target `data`") from error
-    if manifest.get("schema") != BUILD_SCHEMA:
-        raise UserError(f"{path}: built by another version; delete {folder} and build the data again, with the target `data`")
-    return manifest
 
 
 def question_files(config: Config) -> dict[Mode, QuestionFile]:

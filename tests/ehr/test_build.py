@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from raw_mimic import ADULTS, CHILD, ELDER, LONG_STAYER, raw_rows, write_questions, write_raw
 
+from medagentgym.built_data import QuestionFile
 from medagentgym.config import DatasetConfig
 from medagentgym.ehr.build import build_mimic_iii
 from medagentgym.ehr.cohort import CohortRules
 from medagentgym.ehr.cut import MimicIIICut, price
-from medagentgym.ehr.layout import QuestionFile
 from medagentgym.ehr.schema import FIRST_DAY, MIMIC_III, NOW
 from medagentgym.errors import UserError
 

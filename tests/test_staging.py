@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from medagentgym.ehr.staging import staged_folder
+from medagentgym.staging import staged_folder
 
 
 def test_a_finished_folder_takes_its_place(tmp_path: Path) -> None:
