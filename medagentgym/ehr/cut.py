@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from medagentgym.ehr.cohort import Admission, Cohort, CohortRules, draw_cohort, uniform
 from medagentgym.ehr.raw_tables import find_raw_tables, naming_the_file, quote_text
-from medagentgym.ehr.schema import FIRST_DAY, NOW, TABLE_BY_NAME, Kind
+from medagentgym.ehr.schema import FIRST_DAY, MIMIC_III, NOW, Kind
 
 if TYPE_CHECKING:
     import sqlite3
@@ -149,9 +149,10 @@ class MimicIIICut:
 
     def rows(self, table: str) -> Iterator[Row]:
         """The rows of a table but COST, in the order of the schema, numbered from 0 in the order of the raw ROW_ID."""
-        times = {column.name for column in TABLE_BY_NAME[table].columns if column.kind == "time"}
         columns = ", ".join(
-            f"strftime({name}, '%Y-%m-%d %H:%M:%S')" if name in times else name for name in TABLE_BY_NAME[table].column_names if name != "ROW_ID"
+            f"strftime({column.name}, '%Y-%m-%d %H:%M:%S')" if column.kind == "time" else column.name
+            for column in MIMIC_III.table(table).columns
+            if column.name != "ROW_ID"
         )
         query = f"SELECT {columns} FROM ({self._query(table)}) ORDER BY RAW_ROW"
         with naming_the_file(self._raw.values()):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from medagentgym.ehr.raw_tables import table_files
-from medagentgym.ehr.schema import DATABASE_FILE, MIMIC_III, SQLITE_AFFINITY, Column, Table
+from medagentgym.ehr.schema import SQLITE_AFFINITY, Column, Database, Table
 from medagentgym.errors import UserError, one_line
 
 Row = tuple[Any, ...]
@@ -25,18 +25,19 @@ _BATCH = 10_000
 class DatabaseWriter:
     """Writes tables into a folder, each into its CSV file and into the SQLite file. Same rows, same bytes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, database: Database) -> None:
         folder.mkdir(parents=True)
         self.folder = folder
-        self.path = folder / DATABASE_FILE
+        self.database = database
+        self.path = folder / database.file_name
         self.connection = sqlite3.connect(self.path, isolation_level=None)
         self.connection.execute("PRAGMA journal_mode = OFF")
         self.connection.execute("PRAGMA synchronous = OFF")
 
     def write(self, table: Table, rows: Iterable[Row]) -> int:
-        """Write a table, returning the number of its rows. Raises `UserError` where ROW_ID is not unique."""
+        """Write a table, returning the number of its rows. Raises `UserError` where its key is not unique."""
         definitions = ", ".join(
-            "ROW_ID INTEGER PRIMARY KEY" if column.name == "ROW_ID" else f"{column.name} {SQLITE_AFFINITY[column.kind]}" for column in table.columns
+            f"{column.name} {'INTEGER PRIMARY KEY' if column.name == table.key else SQLITE_AFFINITY[column.kind]}" for column in table.columns
         )
         self.connection.execute(f"CREATE TABLE {table.name} ({definitions})")
         insert = f"INSERT INTO {table.name} VALUES ({', '.join('?' * len(table.columns))})"
@@ -49,7 +50,7 @@ class DatabaseWriter:
                 try:
                     self.connection.executemany(insert, batch)
                 except sqlite3.IntegrityError as error:
-                    raise UserError(f"table {table.name}: ROW_ID is not unique ({one_line(error)})") from error
+                    raise UserError(f"table {table.name}: {table.key} is not unique ({one_line(error)})") from error
                 writer.writerows(batch)
                 count += len(batch)
             self.connection.execute("COMMIT")
@@ -57,7 +58,7 @@ class DatabaseWriter:
 
     def finish(self) -> None:
         """Make the indexes and the statistics that SQLite plans queries with, and close the file."""
-        add_indexes(self.connection)
+        add_indexes(self.connection, self.database)
         self.connection.close()
 
     def close(self) -> None:
@@ -65,9 +66,9 @@ class DatabaseWriter:
         self.connection.close()
 
 
-def add_indexes(connection: sqlite3.Connection) -> None:
+def add_indexes(connection: sqlite3.Connection, database: Database) -> None:
     """Make the schema's indexes and the statistics that SQLite plans queries with."""
-    for table in MIMIC_III:
+    for table in database.tables:
         for index in table.indexes:
             connection.execute(f"CREATE INDEX IF NOT EXISTS {table.name}_BY_{'_AND_'.join(index)} ON {table.name} ({', '.join(index)})")
     connection.execute("ANALYZE")
@@ -91,10 +92,10 @@ def rows_of_csv(path: Path, table: Table) -> Iterator[Row]:
         reader = csv.reader(stream, strict=True)
         try:
             header = [name.strip().upper() for name in next(reader, [])]
-            absent = [name for name in table.column_names if name not in header]
+            absent = [name for name in table.column_names if name.upper() not in header]
             if absent:
                 raise UserError(f"{path}: column {', '.join(absent)} is missing")
-            positions = [header.index(name) for name in table.column_names]
+            positions = [header.index(name.upper()) for name in table.column_names]
             for fields in reader:
                 if len(fields) != len(header):
                     raise UserError(f"{path}, line {reader.line_num}: {len(fields)} fields instead of {len(header)}")
@@ -106,16 +107,16 @@ def rows_of_csv(path: Path, table: Table) -> Iterator[Row]:
             raise UserError(f"{path}, line {reader.line_num}: not a readable CSV file ({one_line(error)})") from error
 
 
-def find_csv_tables(folder: Path, key: str) -> dict[str, Path]:
-    """The 17 CSV files of a folder in the published layout. Raises `UserError` naming the missing ones."""
+def find_csv_tables(folder: Path, database: Database, key: str) -> dict[str, Path]:
+    """The CSV files of the tables of a folder in the published layout. Raises `UserError` naming the missing ones."""
     files = {name: path for name, path in table_files(folder, key).items() if path.suffix.lower() == ".csv"}
-    missing = [table.file_name for table in MIMIC_III if table.name not in files]
+    missing = [table.file_name for table in database.tables if table.name.upper() not in files]
     if missing:
         raise UserError(f"{folder}: {', '.join(missing)} is missing; correct {key}")
-    return {table.name: files[table.name] for table in MIMIC_III}
+    return {table.name: files[table.name.upper()] for table in database.tables}
 
 
-def copy_database(source: Path, folder: Path, key: str) -> dict[str, int]:
+def copy_database(source: Path, folder: Path, database: Database, key: str) -> dict[str, int]:
     """Copy a database in EHRSQL's shape (names in either case) and write its tables as CSV files. Returns the tables' row counts.
 
     Raises `UserError` where the file is no SQLite database, or a table or column is missing.
@@ -123,22 +124,22 @@ def copy_database(source: Path, folder: Path, key: str) -> dict[str, int]:
     if not source.is_file():
         raise UserError(f"{source}: no such file; correct {key}")
     folder.mkdir(parents=True)
-    shutil.copyfile(source, folder / DATABASE_FILE)
+    shutil.copyfile(source, folder / database.file_name)
     counts = {}
     try:
-        with closing(sqlite3.connect(folder / DATABASE_FILE, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(folder / database.file_name, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
             present = {name.upper() for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
-            missing = [table.name for table in MIMIC_III if table.name not in present]
+            missing = [table.name for table in database.tables if table.name.upper() not in present]
             if missing:
                 raise UserError(f"{source}: table {', '.join(missing)} is missing; correct {key}")
-            for table in MIMIC_III:
+            for table in database.tables:
                 columns = {row[1].upper() for row in connection.execute(f"PRAGMA table_info({table.name})")}
-                absent = [name for name in table.column_names if name not in columns]
+                absent = [name for name in table.column_names if name.upper() not in columns]
                 if absent:
                     raise UserError(f"{source}, table {table.name}: column {', '.join(absent)} is missing")
                 counts[table.name] = _export(connection, table, folder / table.file_name)
-            add_indexes(connection)
+            add_indexes(connection, database)
     except sqlite3.DatabaseError as error:
         raise UserError(f"{source}: not a readable SQLite database ({one_line(error)}); correct {key}") from error
     return counts
@@ -155,7 +156,7 @@ def _export(connection: sqlite3.Connection, table: Table, path: Path) -> int:
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(table.column_names)
-        for batch in _batches(connection.execute(f"SELECT {', '.join(table.column_names)} FROM {table.name} ORDER BY ROW_ID")):
+        for batch in _batches(connection.execute(f"SELECT {', '.join(table.column_names)} FROM {table.name} ORDER BY {table.key or 'rowid'}")):
             writer.writerows(batch)
             count += len(batch)
     return count

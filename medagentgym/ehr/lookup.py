@@ -19,7 +19,7 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from medagentgym.ehr.database import open_read_only
-from medagentgym.ehr.schema import DATABASE_FILE, MIMIC_III, Kind, Table
+from medagentgym.ehr.schema import Kind, Table
 from medagentgym.errors import AgentError
 
 INFO_TYPES = ("column_names", "column_values", "term")
@@ -75,7 +75,7 @@ class _Hit:
     rows: int
 
 
-def build_lookup(database: Path, path: Path, tables: Sequence[Table] = MIMIC_III) -> None:
+def build_lookup(database: Path, path: Path, tables: Sequence[Table]) -> None:
     """Write the index of a finished database to `path`."""
     with closing(open_read_only(database)) as source, closing(sqlite3.connect(path, isolation_level=None)) as index:
         index.execute("PRAGMA journal_mode = OFF")
@@ -172,17 +172,19 @@ class Lookup:
     def _tables(self, data_path: Any) -> list[IndexedTable]:
         """The tables that a path, or a list of paths, stands for; a folder and the database file stand for all."""
         paths = data_path if isinstance(data_path, (list, tuple)) else str(data_path or "").split(",")
+        by_upper_name = {name.upper(): table for name, table in self.tables.items()}
         found: dict[str, IndexedTable] = {}
         for path in paths:
             text = str(path).strip().replace("\\", "/")
             last = PurePosixPath(text).name
             name = re.sub(r"\.csv$", "", last, flags=re.IGNORECASE).upper()
-            if name in self.tables:
-                found[name] = self.tables[name]
-            elif text.endswith("/") or last.lower() in ("", ".", "data", "database", DATABASE_FILE):
+            if name in by_upper_name:
+                found[name] = by_upper_name[name]
+            elif text.endswith("/") or last.lower() in ("", ".", "data", "database") or last.lower().endswith(".sqlite"):
                 return list(self.tables.values())
             else:
-                nearest = difflib.get_close_matches(name, self.tables, n=3, cutoff=0.5) or list(self.tables)
+                close = difflib.get_close_matches(name, by_upper_name, n=3, cutoff=0.5)
+                nearest = [by_upper_name[table].name for table in close] or list(self.tables)
                 raise AgentError(f"request_info: there is no file {text}. {_files_in_words(nearest, 'Nearest', 'The files are')}")
         return list(found.values())
 
@@ -191,19 +193,17 @@ class Lookup:
 
     def _column_values(self, tables: list[IndexedTable], keyterm: str) -> str:
         wanted = keyterm.rpartition(".")[2].strip("\"'`[] ").upper()
-        holding = [table for table in tables if any(column.name == wanted for column in table.columns)]
+        holding = [(table, column) for table in tables for column in table.columns if column.name.upper() == wanted]
         if not holding:
             raise AgentError(self._no_such_column(tables, keyterm, wanted))
         if len(holding) > 1:
-            raise AgentError(
-                f"request_info: several tables have a column {wanted}; name one in data_path: {', '.join(f'{t.name}.csv' for t in holding)}."
-            )
-        table = holding[0]
-        column = next(column for column in table.columns if column.name == wanted)
+            names = ", ".join(f"{table.name}.csv" for table, _ in holding)
+            raise AgentError(f"request_info: several tables have a column {holding[0][1].name}; name one in data_path: {names}.")
+        table, column = holding[0]
         rows = self._index.execute(
-            "SELECT value, rows FROM common_values WHERE table_name = ? AND column_name = ? ORDER BY rowid", (table.name, wanted)
+            "SELECT value, rows FROM common_values WHERE table_name = ? AND column_name = ? ORDER BY rowid", (table.name, column.name)
         ).fetchall()
-        head = f"{table.name}.csv, column {wanted} ({column.kind}): {_number(column.distinct, 'distinct value')} in {_number(table.rows, 'row')}"
+        head = f"{table.name}.csv, column {column.name} ({column.kind}): {_number(column.distinct, 'distinct value')} in {_number(table.rows, 'row')}"
         if column.nulls:
             head += f", {column.nulls:,} of them empty"
         if column.smallest is not None:
@@ -216,12 +216,13 @@ class Lookup:
 
     def _no_such_column(self, tables: list[IndexedTable], keyterm: str, wanted: str) -> str:
         names = list(dict.fromkeys(column.name for table in tables for column in table.columns))
-        nearest = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+        by_upper_name = {name.upper(): name for name in names}
+        nearest = [by_upper_name[name] for name in difflib.get_close_matches(wanted, by_upper_name, n=3, cutoff=0.5)]
         where = f"{tables[0].name}.csv" if len(tables) == 1 else "these files"
         advice = f"Nearest: {', '.join(nearest)}." if nearest else f"The columns are {', '.join(names)}."
-        elsewhere = [table.name for table in self.tables.values() if any(column.name == wanted for column in table.columns)]
+        elsewhere = [table.name for table in self.tables.values() if any(column.name.upper() == wanted for column in table.columns)]
         if elsewhere:
-            advice += f" A column {wanted} is in {', '.join(f'{name}.csv' for name in elsewhere)}."
+            advice += f" A column {keyterm} is in {', '.join(f'{name}.csv' for name in elsewhere)}."
         return f"request_info: {where} has no column {keyterm}. {advice}"
 
     # --- terms ----------------------------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Question files: a JSON list or JSON Lines, one object a question with `template`, `question`, `query`, `is_impossible`, `id` and maybe `answer`.
+"""Question files: a JSON list or JSON Lines, one object a question. Which fields a question set has is its `QuestionFormat`.
 
 A question's `idx` is its position in the file, counted from 0; blank lines of JSON Lines do not count. Reading is cheap, because planning does it.
 """
@@ -16,6 +16,22 @@ from typing import Any
 from medagentgym.errors import UserError, one_line
 
 _NAMED_PATIENT = re.compile(r"\bsubject_id\s*(?:=\s*(?P<one>\d+)|in\s*\(\s*(?P<several>\d+(?:\s*,\s*\d+)*)\s*\))", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class QuestionFormat:
+    """What the fields of a question file are called. Of several names the first that a row has counts."""
+
+    question: tuple[str, ...] = ("question",)
+    template: tuple[str, ...] = ("template",)
+    query: tuple[str, ...] = ("query",)
+    identifier: tuple[str, ...] = ("id",)
+    has_impossible: bool = True
+    """Whether the question set has questions that the database cannot answer: those that say so, or have no query."""
+
+
+EHRSQL_FORMAT = QuestionFormat()
+"""EHRSQL's files, and the published ones made of them."""
 
 
 @dataclass(frozen=True)
@@ -43,23 +59,23 @@ def shown_question(template: str, question: str, *, impossible: bool) -> str:
     return first or second
 
 
-def read_questions(path: Path, key: str) -> list[Question]:
+def read_questions(path: Path, key: str, form: QuestionFormat = EHRSQL_FORMAT) -> list[Question]:
     """The questions of a file. Raises `UserError` naming file and row for what is no question."""
-    return [_question(row, idx, path) for idx, row in enumerate(_rows(path, key))]
+    return [_question(row, idx, path, form) for idx, row in enumerate(_rows(path, key))]
 
 
-def impossible_flags(path: Path, key: str) -> tuple[bool, ...]:
+def impossible_flags(path: Path, key: str, form: QuestionFormat = EHRSQL_FORMAT) -> tuple[bool, ...]:
     """For each row of a question file, whether it is impossible to answer. Remembers files that have not changed."""
     try:
         state = path.stat()
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); correct {key}") from error
-    return _impossible_flags(path, key, state.st_mtime_ns, state.st_size)
+    return _impossible_flags(path, key, form, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache(maxsize=8)
-def _impossible_flags(path: Path, key: str, modified: int, size: int) -> tuple[bool, ...]:
-    return tuple(_is_impossible(row) for row in _rows(path, key))
+def _impossible_flags(path: Path, key: str, form: QuestionFormat, modified: int, size: int) -> tuple[bool, ...]:
+    return tuple(_is_impossible(row, form) for row in _rows(path, key))
 
 
 def named_patients(questions: Iterable[Question]) -> set[int]:
@@ -99,33 +115,40 @@ def _rows(path: Path, key: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_impossible(row: dict[str, Any]) -> bool:
+def _is_impossible(row: dict[str, Any], form: QuestionFormat) -> bool:
+    if not form.has_impossible:
+        return False
     flag = row.get("is_impossible")
     if isinstance(flag, bool):
         return flag
-    return str(row.get("query") or "null").strip().lower() in ("null", "none", "")
+    return str(_field(row, form.query) or "null").strip().lower() in ("null", "none", "")
 
 
-def _question(row: dict[str, Any], idx: int, path: Path) -> Question:
-    impossible = _is_impossible(row)
+def _field(row: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((row[name] for name in names if name in row), None)
+
+
+def _question(row: dict[str, Any], idx: int, path: Path, form: QuestionFormat) -> Question:
+    impossible = _is_impossible(row, form)
     texts = {}
-    for name in ("question", "template", "query"):
-        value = row.get(name)
+    for name, names in (("question", form.question), ("template", form.template), ("query", form.query)):
+        value = _field(row, names)
         if value is not None and not isinstance(value, str):
             raise UserError(f"{path}, row {idx}: {name} is no text")
         texts[name] = (value or "").strip()
     if not texts["question"] and not texts["template"]:
-        raise UserError(f"{path}, row {idx}: has neither template nor question")
+        raise UserError(f"{path}, row {idx}: has no {' or '.join((*form.template, *form.question))}")
     if impossible:
         texts["query"] = ""
     elif not texts["query"]:
-        raise UserError(f"{path}, row {idx}: has no query")
+        raise UserError(f"{path}, row {idx}: has no {' or '.join(form.query)}")
     answer = row.get("answer")
     if answer is not None and not isinstance(answer, list):
         answer = [answer]
+    identifier = _field(row, form.identifier)
     return Question(
         idx=idx,
-        question_id=str(row.get("id", idx)),
+        question_id=str(idx if identifier is None else identifier),
         is_impossible=impossible,
         stored_answer=None if answer is None else tuple(answer),
         **texts,

@@ -196,7 +196,7 @@ ASKED = [
 @pytest.fixture(scope="module")
 def empty_database() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:")
-    for table in MIMIC_III:
+    for table in MIMIC_III.tables:
         connection.execute(f"CREATE TABLE {table.name} ({', '.join(table.column_names)})")
     return connection
 

@@ -17,9 +17,10 @@ from raw_mimic import ADULTS, CHILD, ELDER, LONG_STAYER, raw_rows, write_questio
 
 from medagentgym.built_data import QuestionFile
 from medagentgym.config import DatasetConfig
-from medagentgym.ehr.build import build_mimic_iii
+from medagentgym.ehr.build import build_ehr
 from medagentgym.ehr.cohort import CohortRules
 from medagentgym.ehr.cut import MimicIIICut, price
+from medagentgym.ehr.mimic_iii import RECIPE
 from medagentgym.ehr.schema import FIRST_DAY, MIMIC_III, NOW
 from medagentgym.errors import UserError
 
@@ -28,7 +29,7 @@ Table = list[dict[str, str]]
 
 def build(tmp_path: Path, raw: Path, *, name: str = "built", questions: list[dict[str, Any]] | None = None, **data: Any) -> Path:
     path = write_questions(tmp_path / f"{name}_questions.json", *([] if questions is None else [questions]))
-    build_mimic_iii(DatasetConfig(raw_path=raw, **data), {"test": QuestionFile(path, "data.questions.test")}, tmp_path / name)
+    build_ehr(RECIPE, DatasetConfig(raw_path=raw, **data), {"test": QuestionFile(path, "data.questions.test")}, tmp_path / name)
     return tmp_path / name
 
 
@@ -64,7 +65,7 @@ def test_age_is_that_of_the_raw_dates(built: Path) -> None:
 
 def test_csv_files_and_sqlite_hold_the_same_rows(built: Path) -> None:
     connection = sqlite3.connect(built / "database" / "mimic_iii.sqlite")
-    for schema in MIMIC_III:
+    for schema in MIMIC_III.tables:
         cursor = connection.execute(f"SELECT * FROM {schema.name} ORDER BY ROW_ID")
         rows = table(built, schema.name)
         assert [column[0] for column in cursor.description] == list(schema.column_names)
@@ -123,7 +124,7 @@ def test_prescriptions_have_whole_doses_in_the_drugs_commonest_unit(built: Path)
 
 
 def test_nothing_is_later_than_now_and_no_event_earlier_than_2100(built: Path) -> None:
-    for schema in MIMIC_III:
+    for schema in MIMIC_III.tables:
         times = [column.name for column in schema.columns if column.kind == "time"]
         for row in table(built, schema.name):
             assert all(row[name] <= NOW for name in times)
@@ -137,7 +138,7 @@ def test_a_stay_that_is_open_at_now_has_no_discharge(tmp_path: Path) -> None:
     rows["ADMISSIONS"][1] |= {"ADMITTIME": "2104-12-30 10:00:00", "DISCHTIME": "2105-01-03 10:00:00"}
     raw = write_raw(tmp_path / "raw", rows)
     cut = MimicIIICut(raw, [], CohortRules(shift_times=False, over_age=None, under_age=None, stay_quantile=None), tmp_path)
-    columns = [column.name for column in MIMIC_III[1].columns]
+    columns = [column.name for column in MIMIC_III.tables[1].columns]
     stays = {row[2]: dict(zip(columns, row, strict=True)) for row in cut.rows("ADMISSIONS")}
     assert set(stays) == {10, 20}
     assert (stays[10]["DISCHTIME"], stays[10]["DISCHARGE_LOCATION"]) == (None, None)
@@ -289,7 +290,7 @@ def test_what_is_wrong_with_a_raw_file_is_named_and_nothing_is_left(
     questions = write_questions(tmp_path / "questions.json")
     target = tmp_path / "work" / "mimic_iii"
     with pytest.raises(UserError, match=complaint) as raised:
-        build_mimic_iii(DatasetConfig(raw_path=raw), {"test": QuestionFile(questions, "data.questions.test")}, target)
+        build_ehr(RECIPE, DatasetConfig(raw_path=raw), {"test": QuestionFile(questions, "data.questions.test")}, target)
     assert re.match(rf".*/{re.escape(file)}\b", str(raised.value))
     assert "\n" not in str(raised.value)
     assert list((tmp_path / "work").iterdir()) == []
@@ -298,7 +299,8 @@ def test_what_is_wrong_with_a_raw_file_is_named_and_nothing_is_left(
 def test_a_question_file_that_is_no_json_is_named_and_nothing_is_left(tmp_path: Path) -> None:
     (tmp_path / "questions.json").write_text("[{")
     with pytest.raises(UserError, match=r"questions\.json: not a question file: no JSON"):
-        build_mimic_iii(
+        build_ehr(
+            RECIPE,
             DatasetConfig(raw_path=write_raw(tmp_path / "raw")),
             {"test": QuestionFile(tmp_path / "questions.json", "data.questions.test")},
             tmp_path / "work" / "mimic_iii",

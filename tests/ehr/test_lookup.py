@@ -18,7 +18,7 @@ DRUGS = ["aspirin", "aspirin ec", "vancomycin", "vancomycin hcl", "sodium chlori
 @pytest.fixture(scope="module")
 def lookup(tmp_path_factory: pytest.TempPathFactory) -> Lookup:
     folder = tmp_path_factory.mktemp("lookup")
-    writer = DatabaseWriter(folder / "database")
+    writer = DatabaseWriter(folder / "database", MIMIC_III)
     content = {
         "PRESCRIPTIONS": [
             (number, 1, 10, "2100-01-01 00:00:00", None, DRUGS[number % len(DRUGS)] if number % 7 else None, 5, "mg", "po") for number in range(70)
@@ -27,10 +27,10 @@ def lookup(tmp_path_factory: pytest.TempPathFactory) -> Lookup:
         "D_ICD_DIAGNOSES": [(number, f"{number:04d}", f"finding number {number}", f"a longer finding {number}") for number in range(300)],
         "ADMISSIONS": [(0, 1, 10, "2100-01-01 00:00:00", None, "emergency", "clinic", None, "medicare", None, None, "white", 50)],
     }
-    for table in MIMIC_III:
+    for table in MIMIC_III.tables:
         writer.write(table, content.get(table.name, []))
     writer.finish()
-    build_lookup(writer.path, folder / "lookup.sqlite")
+    build_lookup(writer.path, folder / "lookup.sqlite", MIMIC_III.tables)
     return Lookup(folder / "lookup.sqlite")
 
 

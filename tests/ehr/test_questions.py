@@ -69,7 +69,7 @@ def test_patients_are_named_by_the_sql(tmp_path: Path) -> None:
         ("[1, 2]", "row 0: not a question"),
         ("[]", "holds no question"),
         ("", "holds no question"),
-        ('[{"query": "select 1"}]', "row 0: has neither template nor question"),
+        ('[{"query": "select 1"}]', "row 0: has no template or question"),
         ('[{"template": "a"}, {"template": "a", "is_impossible": false}]', "row 1: has no query"),
         ('[{"template": 5, "query": "select 1"}]', "row 0: template is no text"),
     ],

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from medagentgym.config import DatasetConfig, SyntheticConfig
-from medagentgym.ehr.build import build_mimic_iii
+from medagentgym.ehr.build import build_ehr
 from medagentgym.ehr.gold import Gold, executable_sql, execute
+from medagentgym.ehr.mimic_iii import RECIPE
 from medagentgym.synthetic.cohort import make_cohort
 from medagentgym.synthetic.facts import Facts
 from medagentgym.synthetic.tables import raw_tables
@@ -21,7 +22,7 @@ from medagentgym.synthetic.tables import raw_tables
 @pytest.fixture(scope="module")
 def database(made_up, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("built") / "mimic_iii"
-    build_mimic_iii(DatasetConfig(synthetic=made_up.config), {}, folder)
+    build_ehr(RECIPE, DatasetConfig(synthetic=made_up.config), {}, folder)
     return folder / "database" / "mimic_iii.sqlite"
 
 
@@ -85,7 +86,7 @@ def test_questions_are_drawn_from_the_rows_that_the_build_keeps(made_up, databas
 @pytest.mark.parametrize("seed", [0, 11])
 def test_other_seeds_and_sizes_have_answers_too(tmp_path, seed):
     config = SyntheticConfig(patients=40 if seed else 300, seed=seed, train=200, test=200)
-    build_mimic_iii(DatasetConfig(synthetic=config), {}, tmp_path / "built")
+    build_ehr(RECIPE, DatasetConfig(synthetic=config), {}, tmp_path / "built")
     import json
 
     rows = [json.loads(line) for mode in ("train", "test") for line in (tmp_path / "built" / f"{mode}_tasks.jsonl").read_text().splitlines()]

@@ -171,7 +171,7 @@ def test_the_prompt_tells_now_and_shows_every_table_and_no_gold(task: MimicIII) 
     fields = task.prompt_fields(task.instance(3))
     assert fields["now"] == "2105-12-31 23:59:00"
     assert fields["database"] == "/data/mimic_iii.sqlite"
-    for table in MIMIC_III:
+    for table in MIMIC_III.tables:
         assert f"{table.file_name} (" in fields["tables"]
         assert ",".join(table.column_names) in fields["tables"]
     lines = fields["tables"].split("\n\n")[1].splitlines()
@@ -199,7 +199,7 @@ def test_the_reference_holds_gold_and_published_form(task: MimicIII) -> None:
 
 def test_only_the_database_folder_is_mounted_and_it_holds_no_gold(task: MimicIII) -> None:
     (folder,) = task.mounts(task.instance(0)).values()
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*(table.file_name for table in MIMIC_III), "mimic_iii.sqlite"])
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*(table.file_name for table in MIMIC_III.tables), "mimic_iii.sqlite"])
 
 
 def test_info_is_answered_from_the_index(task: MimicIII) -> None:
@@ -235,7 +235,7 @@ def published(tmp_path: Path, task: MimicIII) -> Path:
     """A folder in the published layout: tables with a row index in front, wrong stored golds."""
     folder = tmp_path / "published"
     folder.mkdir()
-    for table in MIMIC_III:
+    for table in MIMIC_III.tables:
         with (task.folder / "database" / table.file_name).open(newline="") as source, (folder / table.file_name).open("w", newline="") as target:
             writer = csv.writer(target)
             for number, row in enumerate(csv.reader(source)):
@@ -307,7 +307,7 @@ def test_a_database_that_is_built_already_is_taken_as_it_is(tmp_path: Path, task
     shutil.copyfile(task.folder / "database" / "mimic_iii.sqlite", path)
     if lower_case:
         connection = sqlite3.connect(path)
-        for table in MIMIC_III:
+        for table in MIMIC_III.tables:
             connection.execute(f"ALTER TABLE {table.name} RENAME TO {table.name.lower()}_")
             connection.execute(f"ALTER TABLE {table.name.lower()}_ RENAME TO {table.name.lower()}")
         connection.commit()
