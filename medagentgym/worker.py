@@ -64,7 +64,7 @@ def open_experiment(config: Config) -> Iterator[Experiment]:
     with infrastructure_boundary("disk"):
         fingerprint.claim(folder, wanted)
 
-    with BoxPool(backend, size=config.in_flight) as pool:
+    with BoxPool(backend, size=config.in_flight * task.boxes_an_episode) as pool:
         yield Experiment(config, task, backend, pool, folder, wanted["fingerprint"], debugger_of(config))
 
 

@@ -7,9 +7,10 @@ of the episode (`trajectory`), from which the record is made.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import gymnasium
@@ -23,8 +24,9 @@ from medagentgym.errors import AgentError, UserError, infrastructure_boundary
 from medagentgym.judges.base import Evidence, Judge, Verdict
 from medagentgym.prompting import render_prompt
 from medagentgym.sandbox import box_spec, configured_limits
-from medagentgym.sandbox.base import Box, StepResult
+from medagentgym.sandbox.base import Box, BoxSpec, StepResult
 from medagentgym.tasks.base import Instance, Task
+from medagentgym.tasks.execution import evidence_of
 
 if TYPE_CHECKING:
     from medagentgym.config import Config
@@ -35,6 +37,8 @@ EVIDENCE_OUTPUT_CHARACTERS = 20_000
 """Characters of each output stream kept as evidence."""
 EVIDENCE_ANSWER_CHARACTERS = 200_000
 """Characters of an answer (as JSON) kept as evidence."""
+EVIDENCE_GATHERED_CHARACTERS = 200_000
+"""Characters of what a task gathered (as JSON) kept as evidence."""
 MAX_TEXT_LENGTH = 1_000_000
 """Longest observation or reply in the spaces of the environment, characters."""
 
@@ -186,7 +190,7 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
         if action == "validate_code":
             return self._validate_code(_text(params, "code"), step)
         if action == "terminal":
-            return self._describe(self._open_box().shell(_text(params, "cmd")), step)
+            return self._describe(self.own().shell(_text(params, "cmd")), step)
         if action == "debug":
             return self._debug(_text(params, "code"), _text(params, "error_msg"))
         return self._submit()
@@ -202,19 +206,26 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
 
     def _submit(self) -> str:
         if not self.trajectory.attempts:
-            raise AgentError("There is nothing to submit yet: no code has run to its end and left a variable `answer`.")
+            raise AgentError(f"There is nothing to submit yet: {self.task.attempt_form}.")
         self.end("submitted")
         return "Your last answer is taken as final."
 
     def _validate_code(self, code: str, step: dict[str, Any]) -> str:
         seed = (self.seed + len(self.trajectory.steps)) % 2**31
-        result = self._open_box().run(code, seed=seed)
-        observation = self._describe(result, step)
+        execution = self.task.execute(self.instance, code, self, seed)
+        observation = self._describe(execution.result, step)
+        if execution.observation is not None:
+            observation = execution.observation
+        if execution.remark:
+            observation += f"\n{execution.remark}"
+        evidence = execution.evidence
         # The published stop judge reads what code prints, so under it every execution that succeeds is an attempt.
         reads_output = self.config.protocol == "oracle_stop" and self.config.stop_judge == "published"
-        if result.exit_status != 0 or not (result.has_answer or reads_output):
+        if evidence is None and reads_output and execution.result.exit_status == 0:
+            evidence = evidence_of(execution.result)
+        if evidence is None:
             return observation
-        verdict = self._attempt(result)
+        verdict = self._attempt(evidence)
         if self.config.protocol != "oracle_stop":
             return observation
         if verdict.correct:
@@ -223,9 +234,8 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
             observation += "\nThis answer was judged to be wrong."
         return observation
 
-    def _attempt(self, result: StepResult) -> Verdict:
-        """Judge an execution with every judge of the task and keep the evidence; gives the stop judge's verdict."""
-        evidence = Evidence(result.has_answer, result.answer, result.stdout, result.stderr, result.exit_status)
+    def _attempt(self, evidence: Evidence) -> Verdict:
+        """Judge an attempt with every judge of the task and keep the evidence; gives the stop judge's verdict."""
         reference = self.task.reference(self.instance)
         verdicts = {name: judge.judge(reference, evidence) for name, judge in self.judges.items()}
         self.trajectory.attempts.append(
@@ -254,13 +264,24 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
         }
         return describe_step(result, self.limits, self.config.env.observation_characters)
 
-    def _open_box(self) -> Box:
+    # --- boxes (`medagentgym.tasks.execution.Boxes`) --------------------------------------------------------------------------------------------
+
+    def own(self) -> Box:
         """The episode's box, taken from the pool at its first use."""
         if self._box is None:
-            spec = box_spec(self.config.sandbox, interpreter(self.config, self.task), self.task.mounts(self.instance))
             with infrastructure_boundary("sandbox"):
-                self._box = self._episode.enter_context(self.pool.box(spec))
+                self._box = self._episode.enter_context(self.pool.box(self._spec(None)))
         return self._box
+
+    @contextmanager
+    def fresh(self, read_only: Mapping[str, Path] | None = None) -> Iterator[Box]:
+        """A clean box beside that of the episode."""
+        with infrastructure_boundary("sandbox"), self.pool.box(self._spec(read_only)) as box:
+            yield box
+
+    def _spec(self, read_only: Mapping[str, Path] | None) -> BoxSpec:
+        mounts = self.task.mounts(self.instance) if read_only is None else read_only
+        return box_spec(self.config.sandbox, interpreter(self.config, self.task), mounts)
 
     def _end_box(self) -> None:
         self._box = None
@@ -284,8 +305,16 @@ def capped_evidence(evidence: Evidence) -> Evidence:
     """Evidence as it is stored: what is over the cap is cut or left out, and `complete` says so."""
     stdout, stderr = evidence.stdout[:EVIDENCE_OUTPUT_CHARACTERS], evidence.stderr[:EVIDENCE_OUTPUT_CHARACTERS]
     fits = len(json.dumps(evidence.answer)) <= EVIDENCE_ANSWER_CHARACTERS
-    complete = evidence.complete and fits and (stdout, stderr) == (evidence.stdout, evidence.stderr)
-    return Evidence(evidence.has_answer, evidence.answer if fits else None, stdout, stderr, evidence.exit_status, complete)
+    gathered_fits = len(json.dumps(evidence.gathered)) <= EVIDENCE_GATHERED_CHARACTERS
+    complete = evidence.complete and fits and gathered_fits and (stdout, stderr) == (evidence.stdout, evidence.stderr)
+    return replace(
+        evidence,
+        answer=evidence.answer if fits else None,
+        gathered=evidence.gathered if gathered_fits else None,
+        stdout=stdout,
+        stderr=stderr,
+        complete=complete,
+    )
 
 
 def _text(params: Mapping[str, Any], name: str) -> str:

@@ -59,5 +59,5 @@ def make_environment(
     backend = choose_backend(experiment.sandbox.backend)
     opened = task_class(folder, experiment)
     opened.box_has_own_paths = backend.own_file_system
-    pool = BoxPool(backend, size=1)
+    pool = BoxPool(backend, size=opened.boxes_an_episode)
     return EpisodeEnvironment(opened, experiment, pool, debugger=debugger_of(experiment), render_mode=render_mode, is_alone=True)

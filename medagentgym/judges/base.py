@@ -18,6 +18,8 @@ class Evidence:
     exit_status: int | None
     complete: bool = True
     """False where a cap cut something off: the verdict then cannot be made again from the record."""
+    gathered: Any = None
+    """What the task gathered of the attempt beside that, as JSON data: results of assertions, a program's output. None: nothing."""
 
     def to_json(self) -> dict[str, Any]:
         """The evidence as JSON data."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from medagentgym.judges.base import Judge
+from medagentgym.tasks.execution import Boxes, Execution
 
 if TYPE_CHECKING:
     from medagentgym.config import Config
@@ -45,6 +46,10 @@ class Task(ABC):
     environment_family: ClassVar[str] = "ehr"
     """The packages that its code steps find: `envs/<family>.lock`."""
     permitted_actions: ClassVar[tuple[str, ...]] = ("request_info", "validate_code", "debug", "terminal", "submit")
+    attempt_form: ClassVar[str] = "no code has run to its end and left a variable `answer`"
+    """Why there is nothing to submit, where no attempt has been made."""
+    boxes_an_episode: ClassVar[int] = 1
+    """How many boxes an episode may hold at once: 2 where `execute` takes a fresh one."""
 
     def __init__(self, folder: Path, config: Config) -> None:
         """Open the data built in `folder` (`work_dir/data/<task>`). Raises `UserError` where they are missing or incomplete."""
@@ -117,6 +122,14 @@ class Task(ABC):
         from medagentgym.errors import AgentError
 
         raise AgentError(f"request_info is not available in task {self.name}")
+
+    def execute(self, instance: Instance, code: str, boxes: Boxes, seed: int) -> Execution:
+        """Run what an agent gave to `validate_code`, and gather the evidence where that was an attempt.
+
+        Here: the code runs in the episode's box, and an execution that ran to its end and left `answer` is an attempt. Raises `AgentError` for what
+        cannot be run and `InfrastructureError`.
+        """
+        return Execution.of(boxes.own().run(code, seed=seed))
 
     def close(self) -> None:  # noqa: B027 (most tasks hold nothing open)
         """Free what the task holds open in the calling thread."""
