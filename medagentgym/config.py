@@ -169,7 +169,7 @@ class SyntheticConfig(Block):
 
 
 class DatasetConfig(Block):
-    """Where a task's data come from. Exactly one of `raw_path`, `sqlite_path`, `data_path` and `synthetic` is given."""
+    """Where a task's data come from. Exactly one of `raw_path`, `sqlite_path`, `data_path` and `synthetic` is given, or `questions` alone."""
 
     raw_path: InputFolder | None = None
     """Directory of raw PhysioNet tables, `*.csv` or `*.csv.gz`."""
@@ -182,7 +182,7 @@ class DatasetConfig(Block):
     metadata_path: ExpandedPath | None = None
     """Accepted for the published layout and not used: instances are counted in the task files themselves."""
     questions: dict[Literal["train", "test"], InputFile] = {}
-    """Question files of `raw_path` and `sqlite_path`, by mode."""
+    """Question files of `raw_path` and `sqlite_path`, by mode; for tasks that are made of task files alone, those files."""
     credentialed: bool | None = None
     """Whether the records fall under a data use agreement that restricts sending them to model services; null: as the task knows it."""
     gold: Literal["executed", "stored"] = "executed"

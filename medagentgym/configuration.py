@@ -28,7 +28,7 @@ RUN_WIDE_KEYS = ("config_path", "name", "work_dir", "async_run", "n_jobs", "para
 """Keys that belong to a whole run, so that an entry of `experiments` cannot have its own."""
 
 DATA_SOURCES = ("raw_path", "sqlite_path", "data_path", "synthetic")
-"""Keys of `data`, exactly one of which is given."""
+"""Keys of `data`, exactly one of which is given; tasks that are made of task files alone take `data.questions` instead."""
 
 COMMAND_LINE = "command line"
 
@@ -229,7 +229,9 @@ def _check_data_source(config: Config, layers: Layers) -> None:
         return
     keys = ", ".join(dotted(layers.written(("data", key))) for key in DATA_SOURCES)
     if not given:
-        raise UserError(f"{layers.place()}: says nowhere where the data come from; give exactly one of {keys}")
+        if config.data.questions:
+            return  # a task that is made of task files alone; every other one refuses it
+        raise UserError(f"{layers.place()}: says nowhere where the data come from; give exactly one of {keys}, or questions alone")
     both = " and ".join(layers.name(("data", key)).rpartition(": ")[2] for key in given)
     raise UserError(f"{layers.place()}: {both} are given; give exactly one of {keys}, and null for one that is inherited")
 
