@@ -90,7 +90,20 @@ ACTION_FORMS: dict[str, ActionForm] = {
     )
 }
 
+ABSTAIN = ActionForm(
+    "abstain",
+    "say that the data cannot answer the question at all, because nothing of the kind that it asks for is recorded in them; "
+    "this is final and is judged. A question that the data can answer with nothing found is no reason to abstain: nothing is an answer, too",
+    (Parameter("reason", "why, in a sentence", required=False, other_names=("explanation", "message", "answer")),),
+)
+"""Known only where it is permitted: elsewhere no prompt and no error message speaks of it."""
+
+
+def action_form(name: str) -> ActionForm | None:
+    """The form of an action, None where it is in no table (an action of one task alone)."""
+    return ABSTAIN if name == ABSTAIN.name else ACTION_FORMS.get(name)
+
 
 def action_forms(permitted: Sequence[str]) -> list[ActionForm]:
     """The forms of the permitted actions, in their order. An action that is not in the table has no described parameters."""
-    return [ACTION_FORMS.get(name, ActionForm(name, "an action of this task")) for name in permitted]
+    return [action_form(name) or ActionForm(name, "an action of this task") for name in permitted]

@@ -7,7 +7,8 @@ Fields (`RECORD_SCHEMA`):
 - `messages`: the conversation as sent and received.
 - `steps`: one entry an action: `action`, `params`, `observation` (as shown), `exit_status`, `has_answer`, `answer`, `limits_hit`, `wall_seconds`,
   `cpu_seconds`.
-- `attempts`: one entry an execution that left an answer: `step`, `evidence` (`medagentgym.judges.Evidence`), `verdicts` (judge name -> verdict).
+- `attempts`: one entry an execution that left an answer (or printed one, where that counts) or an abstention: `step`, `evidence`
+  (`medagentgym.judges.Evidence`), `verdicts` (judge name -> verdict).
 - `result` (`success` | `failure`), `score`, `stop_reason` (one of `STOP_REASONS`), `usage`, `sandbox` (`backend`, `level`).
 
 Results of the published system are lists of chat messages that end in `{"result": ..., "score": ...}`; `read_record` takes both.
@@ -30,6 +31,7 @@ RECORD_SCHEMA = "medagentgym/episode/1"
 
 STOP_REASONS = {
     "submitted": "the agent said that it was done",
+    "abstained": "the agent said that the data cannot answer the question",
     "accepted": "the stop judge accepted an attempt",
     "out_of_steps": "the agent used all its steps",
     "out_of_budget": "the agent's tokens, context window or cost were used up",

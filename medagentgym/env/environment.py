@@ -50,6 +50,8 @@ class Trajectory:
     steps: list[dict[str, Any]] = field(default_factory=list)
     attempts: list[dict[str, Any]] = field(default_factory=list)
     debugger_usage: Usage = field(default_factory=Usage)
+    printed: tuple[int, Evidence] | None = None
+    """The last successful execution that printed something and left no answer, as position of its step and evidence."""
     unreadable: int = 0
     """Replies without a readable action."""
     stop_reason: str | None = None
@@ -65,8 +67,11 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
     """The environment of a task. Without a `debugger`, the action `debug` is not permitted.
 
     `step` takes a reply as a model writes it, or the name of an action with its parameters as keywords. The reward is 0 until the episode ends, then
-    the score of the verdict. `terminated` means that the episode ended by itself (submitted, accepted, unparsable), `truncated` that steps or budget
-    ran out.
+    the score of the verdict. `terminated` means that the episode ended by itself (submitted, abstained, accepted, unparsable), `truncated` that steps
+    or budget ran out.
+
+    An *attempt* is an execution that leaves an `answer`, or an abstention. Under `protocol: submit` the last one is judged. In tasks where a
+    `printed_value_counts`, the last successful execution that printed something becomes the attempt of an episode that ends without any.
     """
 
     metadata = {"render_modes": ["ansi"]}
@@ -88,9 +93,10 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
         self._is_alone = is_alone
         self._make_debugger = debugger
         self.judges: dict[str, Judge] = task.judges()
-        unavailable = {"submit"} if debugger is not None else {"submit", "debug"}
-        permitted = tuple(action for action in task.permitted_actions if action not in unavailable)
-        self.permitted_actions = (*permitted, "submit") if config.protocol == "submit" else permitted
+        final = {"abstain": task.may_abstain, "submit": config.protocol == "submit"}
+        unavailable = {*final} if debugger is not None else {*final, "debug"}
+        permitted = [action for action in task.permitted_actions if action not in unavailable]
+        self.permitted_actions = (*permitted, *(action for action, is_permitted in final.items() if is_permitted))
         self.action_space = TextSpace(MAX_TEXT_LENGTH, sample_replies(self.permitted_actions))
         self.observation_space = TextSpace(MAX_TEXT_LENGTH)
         self.limits = configured_limits(config.sandbox)
@@ -173,6 +179,8 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
         if self.trajectory.stop_reason is not None:
             return
         self.trajectory.stop_reason = stop_reason
+        if stop_reason != "unparsable" and not self.trajectory.attempts and self.trajectory.printed is not None:
+            self._attempt(*self.trajectory.printed)
         if stop_reason == "unparsable" or not self.trajectory.attempts:
             what = "no readable action" if stop_reason == "unparsable" else "no attempt was made"
             self.trajectory.verdict = Verdict(correct=False, score=0.0, reason=what)
@@ -193,6 +201,8 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
             return self._describe(self.own().shell(_text(params, "cmd")), step)
         if action == "debug":
             return self._debug(_text(params, "code"), _text(params, "error_msg"))
+        if action == "abstain":
+            return self._abstain()
         return self._submit()
 
     def _unreadable(self, params: Mapping[str, Any]) -> str:
@@ -204,7 +214,16 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
             self.end("unparsable")
         return str(params.get("message", "The reply holds no action."))
 
+    def _abstain(self) -> str:
+        abstention = Evidence(has_answer=False, answer=None, stdout="", stderr="", exit_status=None, abstained=True)
+        self._attempt(len(self.trajectory.steps) - 1, abstention)
+        self.end("abstained")
+        return "That the data cannot answer the question is taken as final."
+
     def _submit(self) -> str:
+        if not self.trajectory.attempts and self.trajectory.printed is not None:
+            self.end("submitted")
+            return "No code has left a variable `answer`, so what the last one printed is taken as final."
         if not self.trajectory.attempts:
             raise AgentError(f"There is nothing to submit yet: {self.task.attempt_form}.")
         self.end("submitted")
@@ -218,14 +237,16 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
             observation = execution.observation
         if execution.remark:
             observation += f"\n{execution.remark}"
-        evidence = execution.evidence
+        evidence, position = execution.evidence, len(self.trajectory.steps) - 1
         # The published stop judge reads what code prints, so under it every execution that succeeds is an attempt.
         reads_output = self.config.protocol == "oracle_stop" and self.config.stop_judge == "published"
         if evidence is None and reads_output and execution.result.exit_status == 0:
             evidence = evidence_of(execution.result)
         if evidence is None:
+            if self.config.protocol == "submit" and self.task.printed_value_counts and _has_printed(execution.result):
+                self.trajectory.printed = position, evidence_of(execution.result)
             return observation
-        verdict = self._attempt(evidence)
+        verdict = self._attempt(position, evidence)
         if self.config.protocol != "oracle_stop":
             return observation
         if verdict.correct:
@@ -234,13 +255,13 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
             observation += "\nThis answer was judged to be wrong."
         return observation
 
-    def _attempt(self, evidence: Evidence) -> Verdict:
-        """Judge an attempt with every judge of the task and keep the evidence; gives the stop judge's verdict."""
+    def _attempt(self, position: int, evidence: Evidence) -> Verdict:
+        """Judge the attempt that the step at `position` made with every judge of the task and keep the evidence; gives the stop judge's verdict."""
         reference = self.task.reference(self.instance)
         verdicts = {name: judge.judge(reference, evidence) for name, judge in self.judges.items()}
         self.trajectory.attempts.append(
             {
-                "step": len(self.trajectory.steps) - 1,
+                "step": position,
                 "evidence": capped_evidence(evidence).to_json(),
                 "verdicts": {name: verdict.to_json() for name, verdict in verdicts.items()},
             }
@@ -315,6 +336,10 @@ def capped_evidence(evidence: Evidence) -> Evidence:
         stderr=stderr,
         complete=complete,
     )
+
+
+def _has_printed(result: StepResult) -> bool:
+    return result.exit_status == 0 and bool(result.stdout.strip())
 
 
 def _text(params: Mapping[str, Any], name: str) -> str:

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from medagentgym.actions import ACTION_FORMS, ActionForm, Parameter
+from medagentgym.actions import ACTION_FORMS, ActionForm, Parameter, action_form
 from medagentgym.env.lenient_json import Found, find_objects, unescape
 
 ReplyKind = Literal["action", "prose", "broken"]
@@ -265,7 +265,7 @@ def _rescue_quotes(text: str, start: int) -> _Candidate | None:
 def _checked(call: _Call, permitted: Sequence[str], remarks: list[str]) -> ParsedReply:
     remarks.extend(call.remarks)
     name = _permitted_action(call.name, permitted)
-    form = ACTION_FORMS.get(name)
+    form = action_form(name)
     params = _params_of(call, form)
     if form is None:
         return ParsedReply(name, {str(key): value for key, value in (params or call.beside).items()}, tuple(remarks))
@@ -324,7 +324,7 @@ def _params_of(call: _Call, form: ActionForm | None) -> dict[str, Any]:
         inner = _object_of(params)
         if inner is not None:
             return inner
-        needed = [parameter for parameter in form.parameters if parameter.required] if form else []
+        needed = [parameter for parameter in form.parameters if parameter.required] or list(form.parameters) if form else []
         if len(needed) == 1 and not params.lstrip().startswith('{"'):
             return {needed[0].name: params}
     raise _RefusedError(f'"params" must be an object. Write {form.example if form else "an object of parameters"}.')

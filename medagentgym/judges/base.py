@@ -20,6 +20,8 @@ class Evidence:
     """False where a cap cut something off: the verdict then cannot be made again from the record."""
     gathered: Any = None
     """What the task gathered of the attempt beside that, as JSON data: results of assertions, a program's output. None: nothing."""
+    abstained: bool = False
+    """Whether the agent said that the data cannot answer the question. There is no answer then, and no output."""
 
     def to_json(self) -> dict[str, Any]:
         """The evidence as JSON data."""

@@ -29,6 +29,8 @@ class PublishedEhrJudge:
 
         Code that failed is an error in the published system and no attempt: it is never correct.
         """
+        if evidence.abstained:
+            return Verdict(False, 0.0, "an abstention, which the published comparison does not know")
         if evidence.exit_status != 0:
             return Verdict(False, 0.0, "the code failed, which the published system does not count as an attempt")
         output = evidence.stdout + evidence.stderr

@@ -8,11 +8,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from medagentgym.judges.base import Judge
+from medagentgym.tasks.broken_programs import another_answer, surplus_answer
+from medagentgym.tasks.cheats import generic_cheats
 from medagentgym.tasks.execution import Boxes, Execution
+from medagentgym.tasks.probes import Probe
 
 if TYPE_CHECKING:
     from medagentgym.config import Config
@@ -46,10 +50,13 @@ class Task(ABC):
     environment_family: ClassVar[str] = "ehr"
     """The packages that its code steps find: `envs/<family>.lock`."""
     permitted_actions: ClassVar[tuple[str, ...]] = ("request_info", "validate_code", "debug", "terminal", "submit")
+    """`submit` and `abstain` are permitted by the protocol and by the questions asked, whether they are named here or not."""
     attempt_form: ClassVar[str] = "no code has run to its end and left a variable `answer`"
     """Why there is nothing to submit, where no attempt has been made."""
     boxes_an_episode: ClassVar[int] = 1
     """How many boxes an episode may hold at once: 2 where `execute` takes a fresh one."""
+    printed_value_counts: ClassVar[bool] = False
+    """Whether, under `protocol: submit`, what the last successful program printed is judged where no program ever left an `answer`."""
 
     def __init__(self, folder: Path, config: Config) -> None:
         """Open the data built in `folder` (`work_dir/data/<task>`). Raises `UserError` where they are missing or incomplete."""
@@ -80,7 +87,7 @@ class Task(ABC):
 
     @classmethod
     def impossible(cls, config: Config) -> set[int]:
-        """The `idx` of every question of `config.mode` that the data cannot answer, whatever `data.impossible` says; a task that knows of none has none.
+        """The `idx` of every question of `config.mode` that the data cannot answer, whatever `data.impossible` says; none by default.
 
         Where there are any and they are asked, agents are permitted to `abstain`. Reads the source question file only. Raises `UserError`.
         """
@@ -99,7 +106,21 @@ class Task(ABC):
         Raises `UserError` for what is wrong with the source files.
         """
 
+    @classmethod
+    def asks_impossible(cls, config: Config) -> bool:
+        """Whether there are impossible questions and the configuration admits them, so that agents may abstain."""
+        return config.data.impossible != "exclude" and bool(cls.impossible(config))
+
     # --- while running --------------------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def may_abstain(self) -> bool:
+        """Whether agents are permitted to abstain."""
+        return type(self).asks_impossible(self.config)
+
+    def is_impossible(self, instance: Instance) -> bool | None:
+        """Whether the data cannot answer the question; None where the task knows no such questions."""
+        return None
 
     @abstractmethod
     def instance(self, idx: int) -> Instance:
@@ -141,6 +162,40 @@ class Task(ABC):
     @abstractmethod
     def reference_code(self, instance: Instance) -> str:
         """A Python program that leaves the right `answer` when it runs in the box. Raises `UserError` where the instance has none."""
+
+    # --- what the audit asks for ----------------------------------------------------------------------------------------------------------------
+
+    def reference_actions(self, instance: Instance) -> list[tuple[str, dict[str, Any]]]:
+        """The actions that solve the instance: those of agent `reference`, and of the audit.
+
+        Here: the reference program, and abstaining where the question is impossible. Raises `UserError` where the instance has none.
+        """
+        if self.is_impossible(instance):
+            return [("abstain", {})]
+        return [("validate_code", {"code": self.reference_code(instance)})]
+
+    def broken_references(self, instance: Instance) -> dict[str, str]:
+        """Programs close to the reference that every judge worth its name rejects, by name (letters, digits, underscores).
+
+        Here: the reference program with every value of its answer changed (`another_value`) and with one value more (`surplus`); for an impossible
+        question one that answers it. Raises `UserError` where the instance has no reference program.
+        """
+        if self.is_impossible(instance):
+            return {"another_value": "answer = 1\n"}
+        program = self.reference_code(instance)
+        return {"another_value": another_answer(program), "surplus": surplus_answer(program)}
+
+    def cheats(self, instance: Instance) -> list[Probe]:
+        """What must not be accepted more often than chance allows: here those of `medagentgym.tasks.cheats`, and abstaining where that is permitted."""
+        abstaining = [Probe("abstain", "cheat", (("abstain", {}),), "constant")] if self.may_abstain else []
+        return [*generic_cheats([self.seen_at(path, instance) for path in self.mounts(instance)]), *abstaining]
+
+    def ungradable(self, instance: Instance) -> str | None:
+        """Why no attempt at the instance can be judged, as far as the data tell; None where nothing is known against it.
+
+        One of `medagentgym.tasks.probes.REASONS`, a colon and more words if there is more to say: `tie: 12 rows share the highest value`.
+        """
+        return None
 
     @classmethod
     @abstractmethod

@@ -47,6 +47,7 @@ class EhrQuestionTask(Task):
     answer_form: ClassVar[str] = ANSWER_FORM
     credentialed: ClassVar[bool] = True
     permitted_actions: ClassVar[tuple[str, ...]] = ("request_info", "validate_code", "debug", "submit")
+    printed_value_counts: ClassVar[bool] = True
     code_modules: ClassVar[tuple[str, ...]] = ("medagentgym.tasks.ehr_questions", "medagentgym.ehr.lookup", "medagentgym.ehr.schema")
 
     # --- while planning -------------------------------------------------------------------------------------------------------------------------
@@ -190,6 +191,10 @@ class EhrQuestionTask(Task):
             ) from error
         question = shown_question(row["template"], row["question"], impossible=row["is_impossible"])
         return Instance(idx=idx, instance_id=row["id"], question=question, record=row)
+
+    def is_impossible(self, instance: Instance) -> bool:
+        """Whether the question file says that the database cannot answer the question."""
+        return bool(instance.record["is_impossible"])
 
     def prompt_fields(self, instance: Instance) -> dict[str, str]:
         """`question`, `now` (the present of the database), `tables` (with a few rows each), `answer_form`, `data_folder`, `database`."""
