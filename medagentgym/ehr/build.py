@@ -129,7 +129,7 @@ class _Build:
             "query": question.query,
             "sql": self.recipe.executable_sql(question.query),
             "is_impossible": question.is_impossible,
-            "gold": gold.to_json(),
+            "gold": gold.to_json() | ({"impossible": True} if question.is_impossible else {}),
             "answer": gold.published_answer(),
         }
         if question.stored_answer is not None:

@@ -64,14 +64,8 @@ class EhrQuestionTask(Task):
         Raises `UserError` for an unreadable question file, for an `idx` that it does not have, and for `empty_gold: exclude` before the data are
         built.
         """
-        left_out = set(config.data.exclude)
-        if config.data.impossible == "exclude":
-            left_out |= cls.impossible(config)
-        elif config.data.impossible == "only":
-            left_out |= set(range(cls.count(config))) - cls.impossible(config)
-        if config.data.empty_gold == "exclude":
-            left_out |= cls._without_answer(config)
-        return select(config, cls.count(config), left_out)
+        without_answer = cls._without_answer(config) if config.data.empty_gold == "exclude" else set()
+        return select(config, cls.count(config), without_answer, cls.impossible(config))
 
     @classmethod
     def count(cls, config: Config) -> int:

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from medagentgym.config import Config
 
 
-def select(config: Config, count: int, left_out: Iterable[int]) -> list[int]:
+def select(config: Config, count: int, left_out: Iterable[int], impossible: Iterable[int] = ()) -> list[int]:
     """The `idx` from 0 to `count` - 1 that `data.only`, `data.exclude` and `training.rollout_indices` admit, without those in `left_out`, ascending.
 
-    Raises `UserError` naming the key and the valid range for an `idx` that the question file does not have.
+    `impossible` are the instances that the data cannot answer, which `data.impossible` excludes, includes, or asks alone. Raises `UserError` naming
+    the key and the valid range for an `idx` that the question file does not have.
     """
     admitted = set(range(count))
     _check(config.data.exclude, count, "data.exclude")
@@ -28,6 +29,10 @@ def select(config: Config, count: int, left_out: Iterable[int]) -> list[int]:
         listed = rollout_indices(path, config.task, config.mode)
         _check(listed, count, f"{path}: {config.task}.{config.mode}")
         admitted &= set(listed)
+    if config.data.impossible == "exclude":
+        admitted -= set(impossible)
+    elif config.data.impossible == "only":
+        admitted &= set(impossible)
     return sorted(admitted - set(config.data.exclude) - set(left_out))
 
 
