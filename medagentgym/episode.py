@@ -75,7 +75,7 @@ def _play(environment: EpisodeEnvironment, agent: Agent, key: EpisodeKey, seed: 
             permitted_actions=environment.permitted_actions,
             prompt=info["messages"],
             fields=environment.fields,
-            reference_code=(lambda: task.reference_code(environment.instance)) if agent.sees_reference else None,
+            reference_actions=(lambda: task.reference_actions(environment.instance)) if agent.sees_reference else None,
         )
     )
     observation: str | None = None

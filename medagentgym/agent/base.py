@@ -57,7 +57,7 @@ class EpisodeStart:
     """System and user message, few-shot examples included: what a model is sent before the first observation of a step."""
     fields: Mapping[str, str] = field(default_factory=dict)
     """The prompt fields of the task, for agents that do not read prose."""
-    reference_code: Callable[[], str] | None = None
+    reference_actions: Callable[[], Sequence[Action]] | None = None
     """Only for agents that declare `sees_reference`; such agents audit a task and never compete."""
 
 

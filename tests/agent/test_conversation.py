@@ -230,7 +230,7 @@ def test_the_reference_agent_runs_the_reference_program_to_the_letter_and_submit
     program = 'import re\nanswer = re.sub(r"\\d+", \'"\', "a\\n1")\n"""doc {x}"""\n'
     agent = make_agent(AgentConfig(name="reference"), PERMITTED)
     assert agent.sees_reference
-    agent.reset(start(reference_code=lambda: program))
+    agent.reset(start(reference_actions=lambda: [("validate_code", {"code": program})]))
     assert agent.act(None) == ("validate_code", {"code": program})
     assert agent.act("ok") == ("submit", {})
     assert [message["role"] for message in agent.messages] == ["system", "user", "assistant", "user", "assistant"]
@@ -239,7 +239,7 @@ def test_the_reference_agent_runs_the_reference_program_to_the_letter_and_submit
 def test_the_reference_agent_says_when_a_task_has_no_reference() -> None:
     agent = make_agent(AgentConfig(name="reference"), PERMITTED)
     agent.reset(start())
-    with pytest.raises(UserError, match="gives no reference program"):
+    with pytest.raises(UserError, match="gives no reference actions"):
         agent.act(None)
 
 
