@@ -5,7 +5,6 @@ DuckDB streams every raw file and keeps only what passes the filters, so memory 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,13 +13,11 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from medagentgym.ehr.cohort import Admission, Cohort, CohortRules, draw_cohort, uniform
-from medagentgym.ehr.raw_tables import find_raw_tables, naming_the_file, quote_text
+from medagentgym.ehr.raw_tables import find_raw_tables, naming_the_file, open_duckdb, quote_text, stream_rows
 from medagentgym.ehr.schema import FIRST_DAY, MIMIC_III, NOW, Kind
 
 if TYPE_CHECKING:
     import sqlite3
-
-    import duckdb
 
 Row = tuple[Any, ...]
 
@@ -126,17 +123,9 @@ class MimicIIICut:
     """
 
     def __init__(self, folder: Path, named_patients: Iterable[int], rules: CohortRules, scratch: Path, *, key: str = "data.raw_path") -> None:
-        import duckdb
-
         self._raw = find_raw_tables(folder, RAW_COLUMNS, key)
         self._rules = rules
-        settings: dict[str, str | bool | int | float | list[str]] = {
-            "threads": min(4, os.cpu_count() or 1),
-            "memory_limit": "512MB",
-            "temp_directory": str(scratch),
-        }
-        self._connection: duckdb.DuckDBPyConnection = duckdb.connect(config=settings)
-        self._connection.execute("SET enable_progress_bar = false")
+        self._connection = open_duckdb(scratch)
         self._connection.execute(
             f"CREATE MACRO moved(moment, days) AS CASE WHEN moment + to_days(CAST(days AS INTEGER)) <= TIMESTAMP '{NOW}' "
             "THEN moment + to_days(CAST(days AS INTEGER)) END"
@@ -155,13 +144,8 @@ class MimicIIICut:
             if column.name != "ROW_ID"
         )
         query = f"SELECT {columns} FROM ({self._query(table)}) ORDER BY RAW_ROW"
-        with naming_the_file(self._raw.values()):
-            result = self._connection.execute(query)
-            row_id = 0
-            while batch := result.fetchmany(10_000):
-                for row in batch:
-                    yield (row_id, *row)
-                    row_id += 1
+        for row_id, row in enumerate(stream_rows(self._connection, query, self._raw.values())):
+            yield (row_id, *row)
 
     # --- cohort ---------------------------------------------------------------------------------------------------------------------------------
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from medagentgym.ehr.schema import Kind
 from medagentgym.errors import UserError, one_line
 
+if TYPE_CHECKING:
+    import duckdb
+
 _HEADER_BYTES = 65_536
 _BUFFER_BYTES = 4 * 2**20
+_BATCH = 10_000
 _WRONG_VALUE = "wrong value: "
 _NOT_OF_KIND: dict[str, str] = {"integer": " is not a whole number", "real": " is not a number", "time": " is not a time"}
 
@@ -112,6 +118,28 @@ def read_header(path: Path) -> tuple[str, ...]:
     if repeated:
         raise UserError(f"{path}: column {', '.join(repeated)} occurs more than once")
     return header
+
+
+def open_duckdb(scratch: Path) -> duckdb.DuckDBPyConnection:
+    """A DuckDB that reads raw tables in little memory, whatever their size: what does not fit goes to the folder `scratch`, which need not exist."""
+    import duckdb
+
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "threads": min(4, os.cpu_count() or 1),
+        "memory_limit": "512MB",
+        "temp_directory": str(scratch),
+    }
+    connection: duckdb.DuckDBPyConnection = duckdb.connect(config=settings)
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def stream_rows(connection: duckdb.DuckDBPyConnection, query: str, tables: Iterable[RawTable]) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query on raw tables, one after the other. Raises `UserError` naming the file where one of them is damaged."""
+    with naming_the_file(tables):
+        result = connection.execute(query)
+        while batch := result.fetchmany(_BATCH):
+            yield from batch
 
 
 def quote_text(text: str) -> str:
