@@ -25,7 +25,7 @@ from medagentgym.config import DatasetConfig
 from medagentgym.ehr.database import DatabaseWriter, copy_database, file_digest, find_csv_tables, open_read_only, rows_of_csv
 from medagentgym.ehr.gold import Gold, execute, stored_gold
 from medagentgym.ehr.layout import DATABASE_FOLDER, LOOKUP_FILE
-from medagentgym.ehr.lookup import build_lookup
+from medagentgym.ehr.lookup_index import build_lookup
 from medagentgym.ehr.questions import Question, read_questions
 from medagentgym.ehr.recipe import RawSource, Recipe
 from medagentgym.ehr.schema import Database

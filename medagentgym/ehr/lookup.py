@@ -1,7 +1,9 @@
-"""The index that answers `request_info`: which columns a table has, which values a column has, and where a term occurs.
+"""What answers `request_info`: which columns a table has, which values a column has, and where a term occurs.
 
-Built once beside the database (`lookup.sqlite`, on the host only). A term is looked up among the distinct values of all text columns: candidates come
-from SQLite's trigram index, so the cost does not grow with the tables, and rapidfuzz ranks them, so that typing errors are tolerated.
+The index is built once beside the database (`lookup.sqlite`, on the host only; see `medagentgym.ehr.lookup_index`). A text is looked up among the
+distinct values of all text columns: candidates come from SQLite's trigram index, so the cost does not grow with the tables, and rapidfuzz ranks them,
+so that typing errors are tolerated. A number or a time is looked up among the values of the other columns as what it is; where no column holds it,
+the nearest values are given. Columns that only number the rows are not searched.
 """
 
 from __future__ import annotations
@@ -10,8 +12,7 @@ import difflib
 import re
 import sqlite3
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,24 +20,30 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from medagentgym.ehr.database import open_read_only
-from medagentgym.ehr.schema import Kind, Table
+from medagentgym.ehr.lookup_index import VALUES_SHOWN
+from medagentgym.ehr.schema import Kind
 from medagentgym.errors import AgentError
 
 INFO_TYPES = ("column_names", "column_values", "term")
 
-VALUES_SHOWN = 50
-"""Most values of a column, or of a term, in one answer."""
 NEAREST_SHOWN = 5
 """Values offered where nothing like the term was found."""
 
 _SIMILAR = 80.0
 """Score from which a value counts as similar to a term (0 to 100)."""
+_CONTAINING = 99.0
+"""Score over which a value contains the term."""
 _TRIGRAM_POSTINGS = 4000
 """Index entries that one lookup reads at most: it takes the rarest trigrams of the term."""
 _FEWEST_TRIGRAMS = 3
 _CANDIDATES = 300
 _LONGEST_VALUE = 300
 _LONGEST_TERM = 200
+_VALUES_COUNTED = 1000
+"""Values that begin like a time are counted up to here, so that an answer about a whole year costs no more than one about a day."""
+_LONGEST_NUMBER = 15
+_NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?", re.ASCII)
+_MOMENT = re.compile(r"\d{4}-\d{2}(?:-\d{2}(?:[ t]\d{2}(?::\d{2}(?::\d{2})?)?)?)?", re.ASCII)
 _UNSEARCHABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 """Control characters and halves of characters, which no value holds and SQLite does not take."""
 
@@ -45,6 +52,7 @@ _UNSEARCHABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 class IndexedColumn:
     """What the index knows of one column."""
 
+    number: int
     name: str
     kind: Kind
     distinct: int
@@ -75,50 +83,16 @@ class _Hit:
     rows: int
 
 
-def build_lookup(database: Path, path: Path, tables: Sequence[Table]) -> None:
-    """Write the index of a finished database to `path`."""
-    with closing(open_read_only(database)) as source, closing(sqlite3.connect(path, isolation_level=None)) as index:
-        index.execute("PRAGMA journal_mode = OFF")
-        index.execute("PRAGMA synchronous = OFF")
-        index.execute("BEGIN")
-        index.execute("CREATE TABLE tables (name TEXT, rows INTEGER, first_text INTEGER, end_text INTEGER)")
-        index.execute(
-            "CREATE TABLE columns (table_name TEXT, name TEXT, kind TEXT, distinct_values INTEGER, nulls INTEGER, smallest TEXT, largest TEXT)"
-        )
-        index.execute("CREATE TABLE common_values (table_name TEXT, column_name TEXT, value TEXT, rows INTEGER)")
-        index.execute("CREATE TABLE texts (id INTEGER PRIMARY KEY, table_name TEXT, column_name TEXT, value TEXT, rows INTEGER)")
-        for table in tables:
-            _index_table(source, index, table)
-        index.execute("CREATE INDEX texts_by_value ON texts (value COLLATE NOCASE)")
-        index.execute("CREATE INDEX common_values_by_column ON common_values (table_name, column_name)")
-        index.execute("CREATE VIRTUAL TABLE text_search USING fts5(value, content = 'texts', content_rowid = 'id', tokenize = 'trigram')")
-        index.execute("INSERT INTO text_search(text_search) VALUES ('rebuild')")
-        index.execute("INSERT INTO text_search(text_search) VALUES ('optimize')")
-        index.execute("CREATE TABLE trigrams (trigram TEXT PRIMARY KEY, texts INTEGER) WITHOUT ROWID")
-        index.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, text_search, row)")
-        index.execute("INSERT INTO trigrams SELECT term, doc FROM temp.vocabulary")
-        index.execute("COMMIT")
+@dataclass(frozen=True)
+class _Moment:
+    """A date or time, or the beginning of one: all times that begin like it are meant."""
 
+    text: str
 
-def _index_table(source: sqlite3.Connection, index: sqlite3.Connection, table: Table) -> None:
-    rows = source.execute(f"SELECT count(*) FROM {table.name}").fetchone()[0]
-    (first,) = index.execute("SELECT coalesce(max(id), 0) + 1 FROM texts").fetchone()
-    for column in table.columns:
-        counts = source.execute(
-            f"SELECT {column.name}, count(*) FROM {table.name} WHERE {column.name} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
-        ).fetchall()
-        values = [value for value, _ in counts]
-        nulls = rows - sum(number for _, number in counts)
-        limits = (str(min(values)), str(max(values))) if values and column.kind != "text" else (None, None)
-        index.execute("INSERT INTO columns VALUES (?, ?, ?, ?, ?, ?, ?)", (table.name, column.name, column.kind, len(values), nulls, *limits))
-        index.executemany("INSERT INTO common_values VALUES (?, ?, ?, ?)", ((table.name, column.name, str(v), n) for v, n in counts[:VALUES_SHOWN]))
-        if column.kind == "text":
-            index.executemany(
-                "INSERT INTO texts (table_name, column_name, value, rows) VALUES (?, ?, ?, ?)",
-                ((table.name, column.name, str(value), number) for value, number in counts),
-            )
-    (end,) = index.execute("SELECT coalesce(max(id), 0) + 1 FROM texts").fetchone()
-    index.execute("INSERT INTO tables VALUES (?, ?, ?, ?)", (table.name, rows, first, end))
+    @property
+    def end(self) -> str:
+        """The first text that is behind all that begin so."""
+        return self.text[:-1] + chr(ord(self.text[-1]) + 1)
 
 
 class Lookup:
@@ -129,7 +103,7 @@ class Lookup:
         self._local = threading.local()
         columns: dict[str, list[IndexedColumn]] = {}
         for table, *column in self._index.execute(
-            "SELECT table_name, name, kind, distinct_values, nulls, smallest, largest FROM columns ORDER BY rowid"
+            "SELECT table_name, id, name, kind, distinct_values, nulls, smallest, largest FROM columns ORDER BY id"
         ):
             columns.setdefault(table, []).append(IndexedColumn(*column))
         self.tables = {
@@ -172,19 +146,19 @@ class Lookup:
     def _tables(self, data_path: Any) -> list[IndexedTable]:
         """The tables that a path, or a list of paths, stands for; a folder and the database file stand for all."""
         paths = data_path if isinstance(data_path, (list, tuple)) else str(data_path or "").split(",")
-        by_upper_name = {name.upper(): table for name, table in self.tables.items()}
+        by_folded_name = {_folded_name(name): table for name, table in self.tables.items()}
         found: dict[str, IndexedTable] = {}
         for path in paths:
             text = str(path).strip().replace("\\", "/")
             last = PurePosixPath(text).name
-            name = re.sub(r"\.csv$", "", last, flags=re.IGNORECASE).upper()
-            if name in by_upper_name:
-                found[name] = by_upper_name[name]
+            name = _folded_name(re.sub(r"\.csv$", "", last, flags=re.IGNORECASE))
+            if name in by_folded_name:
+                found[name] = by_folded_name[name]
             elif text.endswith("/") or last.lower() in ("", ".", "data", "database") or last.lower().endswith(".sqlite"):
                 return list(self.tables.values())
             else:
-                close = difflib.get_close_matches(name, by_upper_name, n=3, cutoff=0.5)
-                nearest = [by_upper_name[table].name for table in close] or list(self.tables)
+                close = difflib.get_close_matches(name, by_folded_name, n=3, cutoff=0.5)
+                nearest = [by_folded_name[table].name for table in close] or list(self.tables)
                 raise AgentError(f"request_info: there is no file {text}. {_files_in_words(nearest, 'Nearest', 'The files are')}")
         return list(found.values())
 
@@ -192,17 +166,15 @@ class Lookup:
         return f"{table.name}.csv ({_number(table.rows, 'row')}): {', '.join(f'{column.name} ({column.kind})' for column in table.columns)}"
 
     def _column_values(self, tables: list[IndexedTable], keyterm: str) -> str:
-        wanted = keyterm.rpartition(".")[2].strip("\"'`[] ").upper()
-        holding = [(table, column) for table in tables for column in table.columns if column.name.upper() == wanted]
+        wanted = _folded_name(keyterm.rpartition(".")[2].strip("\"'`[] "))
+        holding = [(table, column) for table in tables for column in table.columns if _folded_name(column.name) == wanted]
         if not holding:
             raise AgentError(self._no_such_column(tables, keyterm, wanted))
         if len(holding) > 1:
             names = ", ".join(f"{table.name}.csv" for table, _ in holding)
             raise AgentError(f"request_info: several tables have a column {holding[0][1].name}; name one in data_path: {names}.")
         table, column = holding[0]
-        rows = self._index.execute(
-            "SELECT value, rows FROM common_values WHERE table_name = ? AND column_name = ? ORDER BY rowid", (table.name, column.name)
-        ).fetchall()
+        rows = self._index.execute("SELECT value, rows FROM common_values WHERE column_id = ? ORDER BY rowid", (column.number,)).fetchall()
         head = f"{table.name}.csv, column {column.name} ({column.kind}): {_number(column.distinct, 'distinct value')} in {_number(table.rows, 'row')}"
         if column.nulls:
             head += f", {column.nulls:,} of them empty"
@@ -216,11 +188,11 @@ class Lookup:
 
     def _no_such_column(self, tables: list[IndexedTable], keyterm: str, wanted: str) -> str:
         names = list(dict.fromkeys(column.name for table in tables for column in table.columns))
-        by_upper_name = {name.upper(): name for name in names}
-        nearest = [by_upper_name[name] for name in difflib.get_close_matches(wanted, by_upper_name, n=3, cutoff=0.5)]
+        by_folded_name = {_folded_name(name): name for name in names}
+        nearest = [by_folded_name[name] for name in difflib.get_close_matches(wanted, by_folded_name, n=3, cutoff=0.5)]
         where = f"{tables[0].name}.csv" if len(tables) == 1 else "these files"
         advice = f"Nearest: {', '.join(nearest)}." if nearest else f"The columns are {', '.join(names)}."
-        elsewhere = [table.name for table in self.tables.values() if any(column.name.upper() == wanted for column in table.columns)]
+        elsewhere = [table.name for table in self.tables.values() if any(_folded_name(column.name) == wanted for column in table.columns)]
         if elsewhere:
             advice += f" A column {keyterm} is in {', '.join(f'{name}.csv' for name in elsewhere)}."
         return f"request_info: {where} has no column {keyterm}. {advice}"
@@ -229,28 +201,67 @@ class Lookup:
 
     def _term(self, tables: list[IndexedTable], keyterm: str) -> str:
         term = " ".join(_UNSEARCHABLE.sub(" ", keyterm.lower()).split())[:_LONGEST_TERM]
+        value = _plain_value(term)
         hits = self._hits(tables, term)
-        where = f"{tables[0].name}.csv" if len(tables) == 1 else f"{len(tables)} files"
-        found = [hit for hit in hits if hit.score >= _SIMILAR]
-        if not found:
-            answer = f'Nothing like "{keyterm}" was found among the text values of {where} (numbers and times are not searched).'
-            nearest = hits[:NEAREST_SHOWN]
-            return "\n".join([f"{answer} Nearest:", *map(_line, nearest)]) if nearest else answer
-        lines = []
+        found = [hit for hit in hits if hit.score >= _SIMILAR and (value is None or hit.score > _CONTAINING)]
+        lines = [] if value is None else self._equal_values(tables, value, keyterm)
         groups = {
             f'Equal to "{keyterm}":': [hit for hit in found if hit.score >= 100],
-            f'Containing "{keyterm}":': [hit for hit in found if 99 < hit.score < 100],
-            f'Similar to "{keyterm}":': [hit for hit in found if hit.score <= 99],
+            f'Containing "{keyterm}":': [hit for hit in found if _CONTAINING < hit.score < 100],
+            f'Similar to "{keyterm}":': [hit for hit in found if hit.score <= _CONTAINING],
         }
         room = VALUES_SHOWN
         for title, group in groups.items():
             shown = group[: max(room, 0)]
             room -= len(shown)
             if shown:
-                lines += [title, *map(_line, shown)]
+                lines += [line for line in [title] if line not in lines] + [*map(_line, shown)]
             if len(shown) < len(group):
                 lines.append(f"... and {len(group) - len(shown)} more or so; a longer term finds fewer")
-        return "\n".join(lines)
+        if lines:
+            return "\n".join(lines)
+        where = f"{tables[0].name}.csv" if len(tables) == 1 else f"{len(tables)} files"
+        nearest = [*map(_line, hits[:NEAREST_SHOWN])] if value is None else self._nearest_values(tables, value)
+        answer = f'Nothing like "{keyterm}" was found among the values of {where}.'
+        return "\n".join([f"{answer} Nearest:", *nearest]) if nearest else answer
+
+    # --- numbers and times ----------------------------------------------------------------------------------------------------------------------
+
+    def _equal_values(self, tables: list[IndexedTable], value: float | _Moment, keyterm: str) -> list[str]:
+        """Lines on the columns that hold a number, or times that begin in a certain way."""
+        lines = []
+        for table, column in _searched(tables, value):
+            if isinstance(value, _Moment):
+                query = "SELECT value, rows FROM exact_values WHERE column_id = ? AND value >= ? AND value < ? LIMIT ?"
+                counted = self._index.execute(query, (column.number, value.text, value.end, _VALUES_COUNTED)).fetchall()
+                if len(counted) > 1:
+                    at_least = "at least " if len(counted) == _VALUES_COUNTED else ""
+                    rows = _number(sum(number for _, number in counted), "row")
+                    lines.append(
+                        f"{table.name}.csv, column {column.name}: {at_least}{len(counted):,} times from {counted[0][0]} on ({at_least}{rows})"
+                    )
+                    continue
+            else:
+                counted = self._index.execute(
+                    "SELECT value, rows FROM exact_values WHERE column_id = ? AND value = ?", (column.number, value)
+                ).fetchall()
+            lines += [f"{table.name}.csv, column {column.name}: {found} ({_number(rows, 'row')})" for found, rows in counted]
+        title = f'Beginning with "{keyterm}":' if isinstance(value, _Moment) else f'Equal to "{keyterm}":'
+        return [title, *lines] if lines else []
+
+    def _nearest_values(self, tables: list[IndexedTable], value: float | _Moment) -> list[str]:
+        """Lines on the columns in whose range a number or time lies, with the values next to it."""
+        lines = []
+        wanted, comparison = (value.text, "=") if isinstance(value, _Moment) else (value, "<>")
+        neighbour = f"SELECT value FROM exact_values WHERE column_id = ? AND typeof(value) {comparison} 'text' AND value"
+        for table, column in _searched(tables, value):
+            below = self._index.execute(f"{neighbour} < ? ORDER BY value DESC LIMIT 1", (column.number, wanted)).fetchone()
+            above = self._index.execute(f"{neighbour} > ? ORDER BY value LIMIT 1", (column.number, wanted)).fetchone()
+            if below is not None and above is not None:
+                lines.append(f"{table.name}.csv, column {column.name}: between {below[0]} and {above[0]}")
+        return lines
+
+    # --- texts ----------------------------------------------------------------------------------------------------------------------------------
 
     def _hits(self, tables: list[IndexedTable], term: str) -> list[_Hit]:
         """Values like a term, best first."""
@@ -290,19 +301,42 @@ class Lookup:
         return found
 
 
+def _searched(tables: list[IndexedTable], value: float | _Moment) -> Iterator[tuple[IndexedTable, IndexedColumn]]:
+    """The columns that may hold a number, or a time."""
+    for table in tables:
+        for column in table.columns:
+            if column.kind == "time" if isinstance(value, _Moment) else column.kind in ("integer", "real"):
+                yield table, column
+
+
+def _plain_value(term: str) -> float | _Moment | None:
+    """The number or time that a term states, if it does."""
+    if _MOMENT.fullmatch(term):
+        return _Moment(term.replace("t", " "))
+    if len(term) <= _LONGEST_NUMBER and any(character.isdigit() for character in term) and _NUMBER.fullmatch(term):
+        number = float(term.replace(",", ""))
+        return int(number) if number.is_integer() else number
+    return None
+
+
+def _folded_name(name: str) -> str:
+    """A name as it is compared: without regard to case, spaces and underscores."""
+    return re.sub(r"[\s_]+", "", name).upper()
+
+
 def _score(term: str, value: str) -> float:
     """How like a term a value is: 100 equal, over 99 containing it (the shorter the better), else by edit distance and shared words, at most 99."""
     folded = " ".join(value.lower().split())
     if folded == term:
         return 100.0
     if term in folded:
-        return 99.0 + 0.99 * len(term) / len(folded)
+        return _CONTAINING + 0.99 * len(term) / len(folded)
     scores = [fuzz.ratio(term, folded), fuzz.token_sort_ratio(term, folded), 0.85 * fuzz.token_set_ratio(term, folded)]
     if " " not in term:
         scores.append(0.95 * max(fuzz.ratio(term, word) for word in re.split(r"[\s/,;()\[\]-]+", folded)))
     elif len(folded) > len(term):
         scores.append(0.95 * fuzz.partial_ratio(term, folded))
-    return min(99.0, max(scores))
+    return min(_CONTAINING, max(scores))
 
 
 def _trigrams(text: str) -> set[str]:

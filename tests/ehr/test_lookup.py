@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from medagentgym.ehr.database import DatabaseWriter
-from medagentgym.ehr.lookup import VALUES_SHOWN, Lookup, build_lookup
+from medagentgym.ehr.lookup import Lookup
+from medagentgym.ehr.lookup_index import VALUES_SHOWN, build_lookup
 from medagentgym.ehr.schema import MIMIC_III
 from medagentgym.errors import AgentError
 
@@ -113,18 +114,52 @@ def test_a_wildcard_does_not_match_everything(lookup: Lookup) -> None:
 
 
 def test_a_term_is_looked_for_in_the_given_files_alone(lookup: Lookup) -> None:
-    assert ask(lookup, "ADMISSIONS.csv", "term", "aspirin").startswith('Nothing like "aspirin" was found among the text values of ADMISSIONS.csv')
+    assert ask(lookup, "ADMISSIONS.csv", "term", "aspirin").startswith('Nothing like "aspirin" was found among the values of ADMISSIONS.csv')
     assert "aspirin" in ask(lookup, ["ADMISSIONS.csv", "/data/PRESCRIPTIONS.csv"], "term", "asprin")
 
 
 def test_where_nothing_is_alike_it_says_so_and_offers_the_nearest(lookup: Lookup) -> None:
-    assert ask(lookup, "/data", "term", "xyzzyx") == (
-        'Nothing like "xyzzyx" was found among the text values of 17 files (numbers and times are not searched).'
-    )
+    assert ask(lookup, "/data", "term", "xyzzyx") == ('Nothing like "xyzzyx" was found among the values of 17 files.')
     answer = ask(lookup, "/data", "term", "potential harm")
     assert answer.startswith('Nothing like "potential harm"')
     assert "Nearest:\n" in answer
     assert "potassium" in answer
+
+
+def test_a_number_is_found_in_the_columns_that_hold_it(lookup: Lookup) -> None:
+    assert ask(lookup, "/data", "term", "50,971").splitlines() == ['Equal to "50,971":', "D_LABITEMS.csv, column ITEMID: 50971 (1 row)"]
+    assert ask(lookup, "/data", "term", 5.0).splitlines()[:2] == ['Equal to "5.0":', "PRESCRIPTIONS.csv, column DOSE_VAL_RX: 5 (70 rows)"]
+
+
+def test_a_number_that_no_column_holds_is_given_its_neighbours(lookup: Lookup) -> None:
+    answer = ask(lookup, "/data", "term", "50900").splitlines()
+    assert answer == [
+        'Nothing like "50900" was found among the values of 17 files. Nearest:',
+        "D_LABITEMS.csv, column ITEMID: between 50852 and 50971",
+    ]
+
+
+def test_columns_that_only_number_the_rows_are_not_searched(lookup: Lookup) -> None:
+    assert "ROW_ID" not in ask(lookup, "/data", "term", "2")
+    assert "70 distinct values in 70 rows; from 0 to 69" in ask(lookup, "PRESCRIPTIONS", "column_values", "row_id")
+
+
+@pytest.mark.parametrize("term", ["2100-01-01", "2100-01-01 00:00:00", "2100-01", "2100-01-01T00:00"])
+def test_a_date_is_found_where_times_begin_with_it(lookup: Lookup, term: str) -> None:
+    assert ask(lookup, "/data", "term", term).splitlines() == [
+        f'Beginning with "{term}":',
+        "ADMISSIONS.csv, column ADMITTIME: 2100-01-01 00:00:00 (1 row)",
+        "PRESCRIPTIONS.csv, column STARTDATE: 2100-01-01 00:00:00 (70 rows)",
+    ]
+
+
+def test_a_code_that_looks_like_a_number_is_found_as_text_too(lookup: Lookup) -> None:
+    assert "D_ICD_DIAGNOSES.csv, column ICD9_CODE: 0012 (1 row)" in ask(lookup, "/data", "term", "0012")
+
+
+@pytest.mark.parametrize("column", ["admission type", "Admission_Type", " ADMISSIONTYPE ", "ADMISSIONS.admission_type"])
+def test_names_are_known_without_regard_to_case_and_spacing(lookup: Lookup, column: str) -> None:
+    assert "column ADMISSION_TYPE (text): 1 distinct value" in ask(lookup, "admissions .csv", "column_values", column)
 
 
 def test_a_term_may_be_a_number_or_odd_text(lookup: Lookup) -> None:
