@@ -192,8 +192,8 @@ class DatasetConfig(Block):
     may `abstain`, which is the right answer to them and to no other question."""
     empty_gold: Literal["include", "exclude"] = "include"
     """Whether questions whose gold is empty on the database at hand are asked. `exclude` needs the data to be built first."""
-    exclude: list[Index] = []
-    """Instances to leave out, by `idx`."""
+    exclude: list[Index | Literal["audit"]] | Literal["audit"] = []
+    """Instances to leave out, by `idx`. `audit`, alone or among them, leaves out those that the target `audit` found impossible to judge."""
     only: list[Index] | None = None
     """The only instances to ask, by `idx`; null: all."""
     sample_patients: int = Field(1000, ge=0)
@@ -202,6 +202,16 @@ class DatasetConfig(Block):
     """Share of drawn patients whose last stay is still open at "now" (`raw_path`)."""
     seed: int = 0
     """Seed of the cohort's draws and of the made-up costs."""
+
+    @property
+    def excluded_indices(self) -> frozenset[int]:
+        """The instances that `exclude` names one by one."""
+        return frozenset(item for item in self.exclude if isinstance(item, int))
+
+    @property
+    def excludes_ungradable(self) -> bool:
+        """Whether `exclude` leaves out what the audit found impossible to judge."""
+        return "audit" in self.exclude
 
 
 class EnvironmentConfig(Block):

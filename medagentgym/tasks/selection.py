@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from medagentgym.audit.files import ungradable
 from medagentgym.errors import UserError
 from medagentgym.record import read_json
 
@@ -17,10 +18,10 @@ def select(config: Config, count: int, left_out: Iterable[int], impossible: Iter
     """The `idx` from 0 to `count` - 1 that `data.only`, `data.exclude` and `training.rollout_indices` admit, without those in `left_out`, ascending.
 
     `impossible` are the instances that the data cannot answer, which `data.impossible` excludes, includes, or asks alone. Raises `UserError` naming
-    the key and the valid range for an `idx` that the question file does not have.
+    the key and the valid range for an `idx` that the question file does not have, and where `data.exclude: audit` finds no audit of these data.
     """
     admitted = set(range(count))
-    _check(config.data.exclude, count, "data.exclude")
+    _check(config.data.excluded_indices, count, "data.exclude")
     if config.data.only is not None:
         _check(config.data.only, count, "data.only")
         admitted &= set(config.data.only)
@@ -33,7 +34,11 @@ def select(config: Config, count: int, left_out: Iterable[int], impossible: Iter
         admitted -= set(impossible)
     elif config.data.impossible == "only":
         admitted &= set(impossible)
-    return sorted(admitted - set(config.data.exclude) - set(left_out))
+    admitted -= config.data.excluded_indices | set(left_out)
+    if config.data.excludes_ungradable:
+        end = count if config.end_idx == -1 else config.end_idx
+        admitted -= ungradable(config, {idx for idx in admitted if config.start_idx <= idx < end})
+    return sorted(admitted)
 
 
 def rollout_indices(path: Path, task: str, mode: str) -> list[int]:
