@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -15,7 +17,11 @@ class ReferenceSummary:
     status: ReferenceStatus
     """`usable`: there is something to find; `zero`: nothing but zeros; `empty`: the right answer is "nothing"; `error`: could not be computed."""
     key: str
-    """The same for references that one and the same answer satisfies. The share of the commonest key is what the best constant answer scores."""
+    """The same for references that one and the same answer satisfies."""
+    low: float | None = None
+    """Where every number of a range satisfies the reference: the smallest, ..."""
+    high: float | None = None
+    """... and the largest of them. One answer may then satisfy references of different keys."""
 
 
 @runtime_checkable
@@ -25,3 +31,39 @@ class SummarisesReferences(Protocol):
     def summarise(self, reference: Any) -> ReferenceSummary:
         """Sum the reference up."""
         ...
+
+
+def most_satisfied(references: Iterable[ReferenceSummary], answers: int = 1) -> int:
+    """How many of the references the best constant answer satisfies, or several of them together, each chosen for what the ones before it leave over.
+
+    This is the floor of a judge on these references. One that could not be computed is satisfied by no answer.
+    """
+    left = [reference for reference in references if reference.status != "error"]
+    satisfied = 0
+    for _ in range(answers):
+        number, count = _best_number(left)
+        key, of_key = next(iter(Counter(reference.key for reference in left).most_common(1)), ("", 0))
+        if max(count, of_key) == 0:
+            break
+        taken = [_holds(reference, number) if count > of_key else reference.key == key for reference in left]
+        satisfied += sum(taken)
+        left = [reference for reference, is_taken in zip(left, taken, strict=True) if not is_taken]
+    return satisfied
+
+
+def _best_number(references: Iterable[ReferenceSummary]) -> tuple[float, int]:
+    """The number that lies in most ranges, and in how many."""
+    edges = []
+    for reference in references:
+        if reference.low is not None and reference.high is not None:
+            edges += [(reference.low, 0), (reference.high, 1)]
+    best, most, inside = 0.0, 0, 0
+    for edge, ends in sorted(edges):
+        inside += -1 if ends else 1
+        if inside > most:
+            best, most = edge, inside
+    return best, most
+
+
+def _holds(reference: ReferenceSummary, number: float) -> bool:
+    return reference.low is not None and reference.high is not None and reference.low <= number <= reference.high

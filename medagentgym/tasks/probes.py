@@ -20,8 +20,9 @@ TIE = "tie"
 NOT_EXPRESSIBLE = "gold cannot be expressed"
 CANNOT_RUN = "cannot be run"
 CONTRADICTION = "contradicts another instance"
+WRONG_GOLD = "gold is wrong"
 BROKEN_PASSES = "broken reference passes"
-REASONS = (CANNOT_RUN, EMPTY, TIE, NOT_EXPRESSIBLE, CONTRADICTION, NONDETERMINISTIC, REFERENCE_FAILS, BROKEN_PASSES)
+REASONS = (CANNOT_RUN, EMPTY, TIE, NOT_EXPRESSIBLE, CONTRADICTION, WRONG_GOLD, NONDETERMINISTIC, REFERENCE_FAILS, BROKEN_PASSES)
 """Why an instance cannot be judged; the first that holds is named."""
 
 
