@@ -21,6 +21,7 @@ import medagentgym
 from medagentgym import environments
 from medagentgym.errors import UserError
 from medagentgym.record import parse_episode_file, read_object, write_text
+from medagentgym.tasks.registry import get_task_class
 
 if TYPE_CHECKING:
     from medagentgym.config import Config
@@ -61,7 +62,7 @@ CHANGES_NO_EPISODE = frozenset(
         "end_idx",
         "data.exclude",
         "data.only",
-        "data.impossible",
+        "data.impossible",  # but see configuration_part
         "data.empty_gold",
         "training.num_rollouts",
         "training.rollout_indices",
@@ -117,6 +118,9 @@ def configuration_part(config: Config) -> dict[str, Any]:
     if config.agent.name != "llm":
         part = {key: value for key, value in part.items() if not key.startswith("agent.llm.")}
     part["prompts"] = prompt_digest(config)
+    if get_task_class(config.task).asks_impossible(config):
+        # The agents may abstain, and are told so; whether answerable questions are asked beside the impossible ones changes nothing more.
+        part["data.impossible"] = "asked"
     if config.agent.replies is not None:
         part["agent.replies"] = _file_digest(config.agent.replies, "agent.replies")
     return dict(sorted(part.items()))

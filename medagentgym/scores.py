@@ -68,13 +68,17 @@ SCORE_SCHEMA = pa.schema(
         ("sees_reference", pa.bool_()),
         ("gold_status", pa.string()),
         ("gold_key", pa.string()),
+        ("impossible", pa.bool_()),
+        ("abstained", pa.bool_()),
     ]
 )
 """Columns of the score table. Null stands for "not known", everywhere.
 
 `correct`, `score`, `reason`: the judge's verdict on the episode; null where it is unscorable. `first_attempt_correct`: the verdict on its first
 attempt, false where it has no attempt. `judges_agree`: whether all judges that could score the episode say the same, null with fewer than two.
-`sees_reference`: the agent was given the reference (an audit, no competitor). `gold_status`, `gold_key`: see `medagentgym.judges.references`.
+`sees_reference`: the agent was given the reference (an audit, no competitor). `gold_status`, `gold_key`: see `medagentgym.judges.references`; the
+status of an impossible question is `impossible`, and it has no key. `impossible`: the data cannot answer the question, null where the task knows no
+such questions. `abstained`: the agent ended the episode by saying so.
 """
 
 TIMING_COLUMNS = ["task", "tag", "mode", "idx", "rollout", "steps", "wall_seconds", "cpu_seconds"]
@@ -91,6 +95,10 @@ class ScorableTask(fingerprint.HasInstances, Protocol):
 
     def reference(self, instance: Instance) -> Any:
         """What the judges compare with."""
+        ...
+
+    def is_impossible(self, instance: Instance) -> bool | None:
+        """Whether the data cannot answer the question; None where the task knows no such questions."""
         ...
 
     def judges(self) -> dict[str, Judge]:
@@ -132,8 +140,9 @@ def score_and_time(
             )
         if experiment is not None:
             fingerprint.check_episode(path, record, experiment, task)
-        reference = task.reference(task.instance(int(record["idx"])))
-        episode = {**_episode_columns(path, record, task, sees_reference), **_reference_columns(reference, available.values())}
+        instance = task.instance(int(record["idx"]))
+        reference, impossible = task.reference(instance), task.is_impossible(instance)
+        episode = _episode_columns(path, record, task, sees_reference) | _reference_columns(reference, impossible, available.values())
         rows.extend({**episode, **verdict} for verdict in _score_episode(record, reference, chosen))
         if record["schema"] != "published":
             timings.append({**episode, **_seconds(record)})
@@ -245,6 +254,7 @@ def _episode_columns(path: Path, record: Mapping[str, Any], task: ScorableTask, 
         "sandbox_backend": sandbox.get("backend"),
         "sandbox_level": sandbox.get("level"),
         "sees_reference": sees_reference,
+        "abstained": any(attempt["evidence"].get("abstained", False) for attempt in record["attempts"]),
     }
 
 
@@ -256,12 +266,14 @@ def _score_episode(record: Mapping[str, Any], reference: Any, judges: Sequence[J
         yield {**row, "judges_agree": len(known) == 1 if scorable > 1 else None}
 
 
-def _reference_columns(reference: Any, judges: Iterable[Judge]) -> dict[str, Any]:
+def _reference_columns(reference: Any, impossible: bool | None, judges: Iterable[Judge]) -> dict[str, Any]:
+    if impossible:
+        return {"gold_status": "impossible", "gold_key": None, "impossible": True}
     for judge in judges:
         if isinstance(judge, SummarisesReferences):
             summary = judge.summarise(reference)
-            return {"gold_status": summary.status, "gold_key": summary.key}
-    return {"gold_status": None, "gold_key": None}
+            return {"gold_status": summary.status, "gold_key": summary.key, "impossible": impossible}
+    return {"gold_status": None, "gold_key": None, "impossible": impossible}
 
 
 def _score_under(record: Mapping[str, Any], reference: Any, judge: Judge) -> dict[str, Any]:
@@ -281,11 +293,15 @@ def _score_under(record: Mapping[str, Any], reference: Any, judge: Judge) -> dic
 
 
 def _first_attempt_correct(attempts: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict | None]) -> bool | None:
-    """The verdict on the first execution that left an answer; where none did, on the first that the stop judge looked at."""
+    """The verdict on the first abstention or execution that left an answer; where there is none, on the first that the stop judge looked at."""
     if not verdicts:
         return False
-    first = next((verdict for attempt, verdict in zip(attempts, verdicts, strict=True) if attempt["evidence"]["has_answer"]), verdicts[0])
+    first = next((verdict for attempt, verdict in zip(attempts, verdicts, strict=True) if _has_answer(attempt["evidence"])), verdicts[0])
     return None if first is None else first.correct
+
+
+def _has_answer(evidence: Mapping[str, Any]) -> bool:
+    return bool(evidence["has_answer"] or evidence.get("abstained", False))
 
 
 def _deciding_verdict(verdicts: Sequence[Verdict | None], *, any_attempt: bool, unparsable: bool) -> Verdict | None:

@@ -67,13 +67,22 @@ SUMMARY_COLUMNS = {
     "floor": "What the best constant answer scores under the strict judge on the same instances: the share of the commonest gold, empty included.",
     "floor_instances": "Instances from which the floor is taken.",
     "usable_floor": "The floor among the instances whose gold is usable.",
+    "answerable": "Scored episodes on questions that the data can answer; like the next eight columns empty where no other questions were asked.",
+    "answerable_successes": "Successes among them.",
+    "answerable_rate": "Success rate on answerable questions.",
+    "wrongly_abstained": "Scored episodes on answerable questions in which the agent abstained.",
+    "wrongly_abstained_rate": "Their share in those on answerable questions.",
+    "impossible": "Scored episodes on questions that the data cannot answer.",
+    "abstained": "Scored episodes on impossible questions in which the agent abstained, which is the right answer to them.",
+    "abstained_rate": "Their share in those on impossible questions.",
+    "abstain_floor": "What abstaining from every question scores under the strict judge on the same instances: the share of impossible ones.",
     "rollouts": "Episodes an instance.",
     "instances": "Instances with a scored episode.",
     "pass_at_k": "With several rollouts: share of instances with a success in any scored rollout.",
     "disagreements": "Episodes on which the judges disagree.",
     "compared": "Episodes that two judges or more could judge.",
     "mean_steps": "Actions an episode.",
-    "mean_attempts": "Executions an episode that left an answer.",
+    "mean_attempts": "Attempts an episode: executions that left an answer (or printed one, where that counts), and abstentions.",
     "calls": "Calls of the model, in all.",
     "prompt_tokens": "Prompt tokens, in all.",
     "completion_tokens": "Completion tokens, in all.",
@@ -145,7 +154,8 @@ def _summarize_experiment(config: Config, episodes: list[dict[str, Any]], asked:
         row: dict[str, Any] = {"task": config.task, "tag": config.result_dir_tag, "mode": config.mode, "agent": config.agent.name}
         row["model"] = config.agent.llm.model_name if config.agent.name == "llm" else None
         row |= {"judge": judge, "asked": asked, "done": done, "missing": asked - done}
-        rows.append(row | _protocol(config, judged) | _success(judged, config.training.num_rollouts) | _floor(judge, judged) | _effort(judged))
+        row |= _protocol(config, judged) | _success(judged, config.training.num_rollouts) | _floor(judge, judged)
+        rows.append(row | _abstaining(judge, judged) | _effort(judged))
     return rows
 
 
@@ -191,13 +201,36 @@ def _floor(judge: str, judged: list[dict[str, Any]]) -> dict[str, Any]:
     golds = {episode["idx"]: (episode["gold_status"], episode["gold_key"]) for episode in judged if episode["gold_status"] is not None}
     if judge != "strict" or not golds:
         return {"floor": None, "floor_instances": None, "usable_floor": None}
-    answerable = Counter(key for status, key in golds.values() if status != "error")
+    answerable = Counter(key for status, key in golds.values() if status not in ("error", "impossible"))
     usable = Counter(key for status, key in golds.values() if status == "usable")
     return {
         "floor": _rate(max(answerable.values(), default=0), len(golds)),
         "floor_instances": len(golds),
         "usable_floor": _rate(max(usable.values(), default=0), usable.total()),
     }
+
+
+def _abstaining(judge: str, judged: list[dict[str, Any]]) -> dict[str, Any]:
+    """The rates of runs with impossible questions; for others all of them are empty."""
+    is_asked = any(episode["impossible"] or episode["abstained"] for episode in judged)
+    scored = [episode for episode in judged if episode["correct"] is not None]
+    answerable = [episode for episode in scored if not episode["impossible"]]
+    impossible = [episode for episode in scored if episode["impossible"]]
+    successes = sum(episode["correct"] for episode in answerable)
+    wrongly, rightly = (sum(episode["abstained"] for episode in episodes) for episodes in (answerable, impossible))
+    instances = {episode["idx"]: bool(episode["impossible"]) for episode in judged}
+    figures = {
+        "answerable": len(answerable),
+        "answerable_successes": successes,
+        "answerable_rate": _rate(successes, len(answerable)),
+        "wrongly_abstained": wrongly,
+        "wrongly_abstained_rate": _rate(wrongly, len(answerable)),
+        "impossible": len(impossible),
+        "abstained": rightly,
+        "abstained_rate": _rate(rightly, len(impossible)),
+        "abstain_floor": _rate(sum(instances.values()), len(instances)) if judge == "strict" else None,
+    }
+    return figures if is_asked else dict.fromkeys(figures)
 
 
 def _effort(judged: list[dict[str, Any]]) -> dict[str, Any]:
@@ -305,6 +338,11 @@ def success_table(summary: pd.DataFrame) -> pd.DataFrame:
         cells["on usable golds"] = share(row["usable_successes"], row["usable"], row["usable_rate"])
         cells["floor"] = NOT_KNOWN if row["floor"] is None else percent(row["floor"])
         cells["usable floor"] = NOT_KNOWN if row["usable_floor"] is None else percent(row["usable_floor"])
+        if summary["impossible"].notna().any():
+            cells["on answerable"] = share(row["answerable_successes"], row["answerable"], row["answerable_rate"])
+            cells["abstained from answerable"] = share(row["wrongly_abstained"], row["answerable"], row["wrongly_abstained_rate"])
+            cells["abstained from impossible"] = share(row["abstained"], row["impossible"], row["abstained_rate"])
+            cells["abstain floor"] = NOT_KNOWN if row["abstain_floor"] is None else percent(row["abstain_floor"])
         cells["judges disagree"] = f"{row['disagreements']}/{row['compared']}"
         rows.append(cells)
     return pd.DataFrame(rows, dtype=object)
@@ -344,6 +382,13 @@ def remarks(summary: pd.DataFrame) -> list[str]:
             "Under oracle_stop the judge tells when to stop, which leaks the label (guessing both answers solves every yes-or-no question): "
             "compare success at the first attempt."
         )
+    if summary["impossible"].notna().any():
+        sentences.append(
+            "Some questions cannot be answered from the data, and abstaining is the only right answer to them. Success counts these with the others; "
+            "the abstain floor is what abstaining from every question would score."
+        )
+        if (summary["judge"] == "published").any():
+            sentences.append("The published judge knows no abstaining: to it every abstention is wrong.")
     audits = list(dict.fromkeys(experiment_label(row) for row in records(summary) if row["sees_reference"]))
     if audits:
         sentences.append(f"Given the reference solution, so an audit of the task and no result: {', '.join(audits)}.")
@@ -436,7 +481,7 @@ def print_summary(folder: Path) -> None:
     path = folder / "summary.csv"
     if not path.is_file():
         raise UserError(f"{path}: there is no summary; run the workflow first")
-    summary = pd.read_csv(path, dtype=object, keep_default_na=False)
+    summary = pd.read_csv(path, dtype=object, keep_default_na=False).reindex(columns=list(SUMMARY_COLUMNS), fill_value="")
     rows = []
     for row, label in zip(records(summary), experiment_labels(records(summary)), strict=True):
         success = f"{row['successes']}/{row['scored']} = {_percent_of(row['success_rate'])}"
@@ -445,20 +490,35 @@ def print_summary(folder: Path) -> None:
         rows.append([label, row["judge"], done, success, interval, _percent_of(row["first_rate"]), _percent_of(row["floor"])])
     headers = ["experiment", "judge", "done", "success", "95 % interval", "first try", "floor"]
     table = _printed(headers, rows)
-    excess = max(len(line) for line in table.splitlines()) - PRINTED_WIDTH
-    if excess > 0:
-        width = max(len(row[0]) for row in rows) - excess
-        table = _printed(headers, [[_shortened(row[0], width), *row[1:]] for row in rows])
     if (summary["missing"] != "0").any():
         print("PARTIAL: episodes are missing")
-    print(*[part for part in (shared_heading(records(summary)), table) if part], sep="\n\n")
+    print(*[part for part in (shared_heading(records(summary)), table, _printed_abstentions(summary)) if part], sep="\n\n")
     print()
     for what, file in (("table", "summary.md"), ("figure", "success.png"), ("report", "report.html")):
         print(f"{what:7} {folder / file}")
 
 
+def _printed_abstentions(summary: pd.DataFrame) -> str:
+    """A second table, of the experiments with impossible questions under their leading judge; empty where there are none."""
+    asked = summary[summary["impossible"] != ""].drop_duplicates(["task", "tag", "mode"])
+    if asked.empty:
+        return ""
+    rows = []
+    for row, label in zip(records(asked), experiment_labels(records(asked)), strict=True):
+        of_answerable = [f"{row[name]}/{row['answerable']}" for name in ("answerable_successes", "wrongly_abstained")]
+        rows.append([label, *of_answerable, f"{row['abstained']}/{row['impossible']}", _percent_of(row["abstain_floor"])])
+    return _printed(["experiment", "right on answerable", "wrongly abstained", "rightly abstained", "abstain floor"], rows)
+
+
 def _printed(headers: list[str], rows: list[list[str]]) -> str:
-    return tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True)
+    """A table of at most `PRINTED_WIDTH` columns: the labels in its first column are shortened where they must be."""
+    table = tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True)
+    excess = max(len(line) for line in table.splitlines()) - PRINTED_WIDTH
+    if excess <= 0:
+        return table
+    width = max(len(row[0]) for row in rows) - excess
+    shortened = [[_shortened(row[0], width), *row[1:]] for row in rows]
+    return tabulate(shortened, headers=headers, tablefmt="simple", disable_numparse=True)
 
 
 def _percent_of(cell: str) -> str:

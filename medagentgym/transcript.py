@@ -31,4 +31,12 @@ def _message(message: dict[str, Any]) -> str:
 def _verdicts(record: dict[str, Any]) -> Iterator[str]:
     for number, attempt in enumerate(record["attempts"], start=1):
         judged = [f"  {judge}: {'right' if verdict['correct'] else 'wrong'}: {verdict['reason']}" for judge, verdict in attempt["verdicts"].items()]
-        yield "\n".join([f"--- attempt {number}, step {attempt['step'] + 1} ---", f"answer: {attempt['evidence']['answer']}", *judged])
+        yield "\n".join([f"--- attempt {number}, step {attempt['step'] + 1} ---", _left_behind(attempt["evidence"]), *judged])
+
+
+def _left_behind(evidence: dict[str, Any]) -> str:
+    if evidence.get("abstained"):
+        return "abstained: the data cannot answer the question"
+    if not evidence["has_answer"]:
+        return f"printed, without an answer: {evidence['stdout'].strip()}"
+    return f"answer: {evidence['answer']}"

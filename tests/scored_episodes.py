@@ -34,6 +34,9 @@ class SmallTask:
     def reference(self, instance: Instance) -> Any:
         return GOLDS[instance.idx]
 
+    def is_impossible(self, instance: Instance) -> bool | None:
+        return None
+
     def judges(self) -> dict[str, Judge]:
         return {"strict": RowSetJudge(), "published": PublishedEhrJudge()}
 
