@@ -1,25 +1,16 @@
-"""EHRSQL's cut of raw MIMIC-III: from raw tables to the rows of the 17 tables of `medagentgym.ehr.schema`.
-
-DuckDB streams every raw file and keeps only what passes the filters, so memory follows the cohort, not the size of a raw file.
-"""
+"""EHRSQL's cut of raw MIMIC-III: from raw tables to the rows of the 17 tables of `medagentgym.ehr.schema`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
 
-from medagentgym.ehr.cohort import Admission, Cohort, CohortRules, draw_cohort, uniform
-from medagentgym.ehr.raw_tables import find_raw_tables, naming_the_file, open_duckdb, quote_text, stream_rows
-from medagentgym.ehr.schema import FIRST_DAY, MIMIC_III, NOW, Kind
-
-if TYPE_CHECKING:
-    import sqlite3
-
-Row = tuple[Any, ...]
+from medagentgym.ehr.cohort import Admission, Cohort, CohortRules, draw_cohort
+from medagentgym.ehr.raw_tables import find_raw_tables, naming_the_file, quote_text
+from medagentgym.ehr.schema import FIRST_DAY, MIMIC_III, NOW
+from medagentgym.ehr.table_cut import TableCut, column_words
 
 RAW_COLUMNS: dict[str, tuple[str, ...]] = {
     "PATIENTS": ("ROW_ID", "SUBJECT_ID", "GENDER", "DOB", "DOD"),
@@ -67,13 +58,16 @@ VITAL_SIGNS = {
 }
 """The items of CHARTEVENTS that the databases hold."""
 
-COST_SOURCES = {
-    "DIAGNOSES_ICD": ("ICD9_CODE", "CHARTTIME"),
-    "LABEVENTS": ("ITEMID", "CHARTTIME"),
-    "PROCEDURES_ICD": ("ICD9_CODE", "CHARTTIME"),
-    "PRESCRIPTIONS": ("DRUG", "STARTDATE"),
+CHARGED = {
+    table: f"SELECT ROW_ID, SUBJECT_ID, HADM_ID, {time}, {priced} FROM {table} ORDER BY ROW_ID"
+    for table, time, priced in (
+        ("DIAGNOSES_ICD", "CHARTTIME", "ICD9_CODE"),
+        ("LABEVENTS", "CHARTTIME", "ITEMID"),
+        ("PROCEDURES_ICD", "CHARTTIME", "ICD9_CODE"),
+        ("PRESCRIPTIONS", "STARTDATE", "DRUG"),
+    )
 }
-"""Tables whose rows cost something -> the column that the price depends on, and the time of the charge."""
+"""Tables whose rows cost something (`medagentgym.ehr.costs`)."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +105,8 @@ EVENTS = {
 }
 """The event tables that are cut alike."""
 
-_PRICE = NormalDist(mu=15.0, sigma=4.0)
-_LEAST_PRICE = 0.5
 
-
-class MimicIIICut:
+class MimicIIICut(TableCut):
     """The raw tables of one folder, cut down to a cohort.
 
     Raises `UserError` naming file and column for whatever is wrong with the raw files: at once for missing tables and columns, else while rows are
@@ -123,29 +114,17 @@ class MimicIIICut:
     """
 
     def __init__(self, folder: Path, named_patients: Iterable[int], rules: CohortRules, scratch: Path, *, key: str = "data.raw_path") -> None:
-        self._raw = find_raw_tables(folder, RAW_COLUMNS, key)
+        super().__init__(MIMIC_III, find_raw_tables(folder, RAW_COLUMNS, key), scratch)
         self._rules = rules
-        self._connection = open_duckdb(scratch)
         self._connection.execute(
             f"CREATE MACRO moved(moment, days) AS CASE WHEN moment + to_days(CAST(days AS INTEGER)) <= TIMESTAMP '{NOW}' "
             "THEN moment + to_days(CAST(days AS INTEGER)) END"
         )
         self.cohort = self._draw(named_patients)
 
-    def close(self) -> None:
-        """Free what DuckDB holds."""
-        self._connection.close()
-
-    def rows(self, table: str) -> Iterator[Row]:
-        """The rows of a table but COST, in the order of the schema, numbered from 0 in the order of the raw ROW_ID."""
-        columns = ", ".join(
-            f"strftime({column.name}, '%Y-%m-%d %H:%M:%S')" if column.kind == "time" else column.name
-            for column in MIMIC_III.table(table).columns
-            if column.name != "ROW_ID"
-        )
-        query = f"SELECT {columns} FROM ({self._query(table)}) ORDER BY RAW_ROW"
-        for row_id, row in enumerate(stream_rows(self._connection, query, self._raw.values())):
-            yield (row_id, *row)
+    def numbered(self, table: str) -> str:
+        """Every table's rows are numbered in the order of the raw ROW_ID."""
+        return "ROW_ID"
 
     # --- cohort ---------------------------------------------------------------------------------------------------------------------------------
 
@@ -194,8 +173,8 @@ class MimicIIICut:
 
     # --- tables ---------------------------------------------------------------------------------------------------------------------------------
 
-    def _query(self, table: str) -> str:
-        """SQL of a table's rows: its columns but ROW_ID, and RAW_ROW, which orders them."""
+    def query(self, table: str) -> str:
+        """SQL of the rows of a table but COST: its columns but ROW_ID, and RAW_ROW, which orders them."""
         if table in EVENTS:
             return self._events(table, EVENTS[table])
         return {
@@ -211,14 +190,7 @@ class MimicIIICut:
         }[table]()
 
     def _typed(self, table: str, columns: str, *, only: str = "true") -> str:
-        """The rows of a raw table, with RAW_ROW. `columns` are words `NAME:kind`, or `NAME=RAW_NAME:kind`
-        where the raw column is called otherwise; of several raw columns, separated by `|`, the first that is not empty counts."""
-        raw = self._raw[table]
-        selected = [f"{raw.value('ROW_ID', 'integer')} AS RAW_ROW"]
-        for name, source, kind in _words(columns):
-            alternatives = [raw.value(alternative, kind) for alternative in source.split("|")]
-            selected.append(f"coalesce({', '.join(alternatives)}) AS {name}")
-        return f"SELECT {', '.join(selected)} FROM {raw.scan()} WHERE {only}"
+        return self.typed(table, columns, row="ROW_ID", only=only)
 
     def _patients(self) -> str:
         return f"""
@@ -263,7 +235,7 @@ class MimicIIICut:
 
     def _events(self, table: str, rule: EventRule) -> str:
         """Rows of the cohort's admissions that have what must be present and happened, once moved, between the first day and "now"."""
-        moved = ", ".join(f"moved({name}, SHIFT) AS {name}" if kind == "time" else name for name, _, kind in _words(rule.columns))
+        moved = ", ".join(f"moved({name}, SHIFT) AS {name}" if kind == "time" else name for name, _, kind in column_words(rule.columns))
         needed = " AND ".join(f"{name} IS NOT NULL" for name in rule.present) or "true"
         return f"""
             SELECT * FROM (
@@ -294,34 +266,3 @@ class MimicIIICut:
             )
             WHERE STARTDATE >= TIMESTAMP '{FIRST_DAY}'
         """
-
-
-def _words(columns: str) -> Iterator[tuple[str, str, Kind]]:
-    """Name, raw name and kind of each word `NAME:kind` or `NAME=RAW_NAME:kind`."""
-    kinds: dict[str, Kind] = {"integer": "integer", "real": "real", "text": "text", "time": "time"}
-    for word in columns.split():
-        names, _, kind = word.partition(":")
-        name, _, source = names.partition("=")
-        yield name, source or name, kinds[kind]
-
-
-def cost_rows(database: sqlite3.Connection, seed: int) -> Iterator[Row]:
-    """The rows of COST, made up: one for each diagnosis, lab, procedure and prescription row that `database` holds.
-
-    A code, item or drug has one price, normal around a small mean, two decimals, that depends on the seed and on nothing else.
-    """
-    row_id = 0
-    for table, (priced, time) in COST_SOURCES.items():
-        prices: dict[object, float] = {}
-        query = f"SELECT ROW_ID, SUBJECT_ID, HADM_ID, {time}, {priced} FROM {table} ORDER BY ROW_ID"
-        for event_id, subject_id, hadm_id, moment, key in database.execute(query):
-            if key not in prices:
-                prices[key] = price(seed, table, key)
-            yield (row_id, subject_id, hadm_id, table.lower(), event_id, moment, prices[key])
-            row_id += 1
-
-
-def price(seed: int, table: str, key: object) -> float:
-    """The made-up price of a code, item or drug, in dollars."""
-    share = uniform(seed, f"price of {table}", key)
-    return max(_LEAST_PRICE, round(_PRICE.inv_cdf(min(max(share, 1e-9), 1 - 1e-9)), 2))

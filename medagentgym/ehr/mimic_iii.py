@@ -19,14 +19,15 @@ from medagentgym.ehr.schema import MIMIC_III
 
 def write_from_raw(source: RawSource, writer: DatabaseWriter) -> dict[str, Any]:
     """Cut raw MIMIC-III down to the cohort that the questions and the configuration ask for; gives the cohort in numbers."""
-    from medagentgym.ehr.cut import MimicIIICut, cost_rows
+    from medagentgym.ehr.costs import cost_rows
+    from medagentgym.ehr.cut import CHARGED, MimicIIICut
 
     named = named_patients(question for rows in source.questions.values() for question in rows)
     rules = cohort_rules(source.data)
     source.progress("cohort")
     with closing(MimicIIICut(source.folder, named, rules, source.scratch)) as cut:
         for table in MIMIC_III.tables:
-            rows = cost_rows(writer.connection, rules.seed) if table.name == "COST" else cut.rows(table.name)
+            rows = cost_rows(writer.connection, CHARGED, rules.seed) if table.name == "COST" else cut.rows(table.name)
             source.progress(f"{table.name}: {writer.write(table, rows):,} rows")
         return cohort_in_numbers(cut.cohort, len(named), rules)
 

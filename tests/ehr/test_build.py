@@ -19,7 +19,8 @@ from medagentgym.built_data import QuestionFile
 from medagentgym.config import DatasetConfig
 from medagentgym.ehr.build import build_ehr
 from medagentgym.ehr.cohort import CohortRules
-from medagentgym.ehr.cut import MimicIIICut, price
+from medagentgym.ehr.costs import price
+from medagentgym.ehr.cut import MimicIIICut
 from medagentgym.ehr.mimic_iii import RECIPE
 from medagentgym.ehr.schema import FIRST_DAY, MIMIC_III, NOW
 from medagentgym.errors import UserError
