@@ -38,5 +38,5 @@ def _left_behind(evidence: dict[str, Any]) -> str:
     if evidence.get("abstained"):
         return "abstained: the data cannot answer the question"
     if not evidence["has_answer"]:
-        return f"printed, without an answer: {evidence['stdout'].strip()}"
+        return "no answer: judged by what was printed"
     return f"answer: {evidence['answer']}"

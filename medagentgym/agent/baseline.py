@@ -28,7 +28,7 @@ Plan = Generator[str, str, None]
 
 
 class BaselineAgent(ConversationAgent):
-    """Agent `baseline`: answers by rules. What it cannot read it answers with None."""
+    """Agent `baseline`: answers by rules. From what it cannot read it abstains where that is permitted; elsewhere it answers with None."""
 
     name = "baseline"
     code_modules = ("medagentgym.agent.baseline_rules",)
@@ -51,18 +51,20 @@ class BaselineAgent(ConversationAgent):
 
     def _answer(self, text: str, now: str, database: str) -> Generator[str, str, str]:
         """Look terms up, and run the programs of one reading after another until one finds something. Gives the reply that left the last answer."""
-        answered = None
+        answered, is_read = None, False
         if text and now and database:
             question = read_question(text, now)
             offers = yield from self._look_up(question)
             for query in islice(_readings(question, offers), PROGRAMS_TRIED):
+                is_read = True
                 reply = as_reply("validate_code", {"code": program(query, database)})
                 observation = yield reply
                 answered = reply if has_answer(observation) else answered
                 if finds_something(observation):
                     break
         if answered is None:
-            answered = as_reply("validate_code", {"code": "answer = None\n"})
+            abstains = not is_read and "abstain" in self.permitted_actions
+            answered = as_reply("abstain") if abstains else as_reply("validate_code", {"code": "answer = None\n"})
             yield answered
         return answered
 
