@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
-ReferenceStatus = Literal["usable", "zero", "empty", "error"]
+ReferenceStatus = Literal["usable", "zero", "empty", "error", "impossible"]
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,8 @@ class ReferenceSummary:
     """A reference in two words."""
 
     status: ReferenceStatus
-    """`usable`: there is something to find; `zero`: nothing but zeros; `empty`: the right answer is "nothing"; `error`: could not be computed."""
+    """`usable`: there is something to find; `zero`: nothing but zeros; `empty`: the right answer is "nothing"; `error`: could not be computed;
+    `impossible`: abstaining is right, and no answer is."""
     key: str
     """The same for references that one and the same answer satisfies."""
     low: float | None = None
@@ -36,9 +37,9 @@ class SummarisesReferences(Protocol):
 def most_satisfied(references: Iterable[ReferenceSummary], answers: int = 1) -> int:
     """How many of the references the best constant answer satisfies, or several of them together, each chosen for what the ones before it leave over.
 
-    This is the floor of a judge on these references. One that could not be computed is satisfied by no answer.
+    This is the floor of a judge on these references. One that could not be computed is satisfied by no answer, and neither is an impossible one.
     """
-    left = [reference for reference in references if reference.status != "error"]
+    left = [reference for reference in references if reference.status not in ("error", "impossible")]
     satisfied = 0
     for _ in range(answers):
         number, count = _best_number(left)
