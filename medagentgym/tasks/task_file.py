@@ -6,7 +6,8 @@ it can make them up, a build that is whole or not at all, digests, and the manif
 
 A built row is a JSON object. `id` and `question` (the text that the agent reads) are needed. `gold` is an object that no agent ever meets: what the
 judges compare with, the reference solution, and `ungradable` where an attempt cannot be judged, with the reason. Changing nothing but `gold` makes no
-episode run again; it is judged again.
+episode run again; it is judged again. `about`, where a task has it, holds what is known of an instance besides, of which an agent meets no more than
+`question` makes of it.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class TaskFileTask(Task):
     published_files: ClassVar[Mapping[Mode, tuple[str, ...]]] = {"train": ("train_tasks.jsonl",), "test": ("test_tasks.jsonl",)}
     """Names of the task files in a folder of the published layout, by mode; of several that are there the first is taken."""
     source_keys: ClassVar[tuple[str, ...]] = ("data_path", "questions", "synthetic")
-    """Keys of `data` that may say where the data come from: exactly one of them is given. `questions` may stand beside `raw_path`."""
+    """Keys of `data` that may say where the data come from: exactly one of them is given. `questions` may stand beside `raw_path`
+    and `sqlite_path`."""
     answer_form: ClassVar[str]
     """How the agent is told to leave its answer."""
 
@@ -86,6 +88,10 @@ class TaskFileTask(Task):
         """Write what an agent's code may read, besides the prompt, into `folder`, which exists. `rows` are the built rows. Default: nothing."""
 
     @classmethod
+    def build_hidden(cls, folder: Path, visible: Path, config: Config) -> None:
+        """Write what the task needs and no box ever sees into `folder`; `visible` is the finished folder of `build_visible`. Default: nothing."""
+
+    @classmethod
     def remarks_of_build(cls, rows: Mapping[Mode, list[dict[str, Any]]], config: Config) -> list[str]:
         """What a reader of tables must know of these data, in sentences; the summary prints them."""
         return []
@@ -102,7 +108,7 @@ class TaskFileTask(Task):
         """Which key of `data` says where the data come from. Raises `UserError` where it is not exactly one, or one that this task cannot read."""
         data = config.data
         given = [key for key in SOURCE_KEYS if getattr(data, key) is not None]
-        if data.questions and given != ["raw_path"]:
+        if data.questions and given not in (["raw_path"], ["sqlite_path"]):
             given.append("questions")
         expected = f"task {cls.name} reads exactly one of {_joined(cls.source_keys, 'and')}"
         if len(given) != 1:
@@ -187,6 +193,7 @@ class TaskFileTask(Task):
             visible = staging / VISIBLE_FOLDER
             visible.mkdir()
             cls.build_visible(visible, rows, config)
+            cls.build_hidden(staging, visible, config)
             files = _open_to_boxes(visible)
             data_digest = digest(files)
             manifest = {
@@ -270,8 +277,13 @@ class TaskFileTask(Task):
         return None if reason is None else str(reason)
 
     def instance_digest(self, idx: int) -> str:
-        """SHA-256 of the built row. The gold is left out where it changes no episode: under `submit`, for agents that are not given the reference."""
+        """SHA-256 of the built row, with the question as the agent reads it in place of `about`.
+
+        The gold is left out where it changes no episode: under `submit`, for agents that are not given the reference.
+        """
         record = self.record(idx)
+        record["question"] = self.question(record)
+        record.pop("about", None)
         if not self._gold_reaches_the_agent:
             del record["gold"]
         return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
