@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from medagentgym.ehr.schema import FIRST_DAY, NOW
 
@@ -18,6 +19,8 @@ _FIRST_YEAR = int(FIRST_DAY[:4])
 _LAST_YEAR = int(NOW[:4])
 _YEAR_OF_DAYS = timedelta(days=365)
 _NOW = datetime.fromisoformat(NOW)
+
+Identifier = TypeVar("Identifier", int, str)
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def draw_cohort(admissions: Sequence[Admission], named: Iterable[int], rules: Co
         if any(is_open(stay, shifts[subject_id]) for stay in stays):
             current.add(subject_id)
     chosen_named = frozenset(named) & by_patient.keys()
-    drawn = _draw(sorted(by_patient), current, rules)
+    drawn = draw_patients(sorted(by_patient), current, rules)
     chosen = sorted(chosen_named | drawn)
     kept = [stay for subject_id in chosen for stay in by_patient[subject_id] if stay.admitted + timedelta(days=shifts[subject_id]) <= _NOW]
     return Cohort(
@@ -100,17 +103,22 @@ def draw_cohort(admissions: Sequence[Admission], named: Iterable[int], rules: Co
 
 
 def shift_days(first_admission: datetime, subject_id: int, seed: int) -> int:
-    """Days (a multiple of 365) that bring a first admission into a year of 2100-2105; later years are likelier, with weights 1 to 6."""
-    years = range(_FIRST_YEAR, _LAST_YEAR + 1)
-    weights = range(1, len(years) + 1)
-    mark = uniform(seed, "year", subject_id) * sum(weights)
-    target = next(year for year, weight in zip(years, weights, strict=True) if mark < sum(range(1, weight + 1)))
+    """Days (a multiple of 365) that bring a first admission into the patient's first year."""
+    target = first_year(subject_id, seed)
     move = target - first_admission.year
     while (first_admission + move * _YEAR_OF_DAYS).year > target:
         move -= 1
     while (first_admission + move * _YEAR_OF_DAYS).year < target:
         move += 1
     return move * 365
+
+
+def first_year(patient: int | str, seed: int) -> int:
+    """The year of 2100-2105 in which a patient's first stay begins; later years are likelier, with weights 1 to 6."""
+    years = range(_FIRST_YEAR, _LAST_YEAR + 1)
+    weights = range(1, len(years) + 1)
+    mark = uniform(seed, "year", patient) * sum(weights)
+    return next(year for year, weight in zip(years, weights, strict=True) if mark < sum(range(1, weight + 1)))
 
 
 def is_open(admission: Admission, days: int) -> bool:
@@ -125,11 +133,12 @@ def uniform(seed: int, purpose: str, key: object) -> float:
     return int.from_bytes(digest, "big") / 2**64
 
 
-def _draw(patients: Sequence[int], current: set[int], rules: CohortRules) -> set[int]:
-    if rules.sample_patients is None or rules.sample_patients >= len(patients):
+def draw_patients(patients: Sequence[Identifier], current: AbstractSet[Identifier], rules: CohortRules) -> set[Identifier]:
+    """The patients that are drawn at random, a share of them from the `current` ones: those with an open stay."""
+    sample = rules.sample_patients
+    if sample is None or sample >= len(patients):
         return set(patients)
-    ranked = sorted(patients, key=lambda subject_id: uniform(rules.seed, "sample", subject_id))
-    wanted = round(rules.sample_patients * rules.current_share)
-    drawn_current = [subject_id for subject_id in ranked if subject_id in current][:wanted]
-    others = [subject_id for subject_id in ranked if subject_id not in current]
-    return {*drawn_current, *others[: rules.sample_patients - len(drawn_current)]}
+    ranked = sorted(patients, key=lambda patient: uniform(rules.seed, "sample", patient))
+    drawn_current = [patient for patient in ranked if patient in current][: round(sample * rules.current_share)]
+    others = [patient for patient in ranked if patient not in current]
+    return {*drawn_current, *others[: sample - len(drawn_current)]}

@@ -15,7 +15,7 @@ from typing import Any
 
 from medagentgym.errors import UserError, one_line
 
-_NAMED_PATIENT = re.compile(r"\bsubject_id\s*(?:=\s*(?P<one>\d+)|in\s*\(\s*(?P<several>\d+(?:\s*,\s*\d+)*)\s*\))", re.IGNORECASE)
+_CONSTANT = r"(?:\d+|'[^']*')"
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,18 @@ def _impossible_flags(path: Path, key: str, form: QuestionFormat, modified: int,
 
 def named_patients(questions: Iterable[Question]) -> set[int]:
     """The SUBJECT_ID of every patient that the gold SQL of a question names."""
-    found: set[int] = set()
+    return {int(constant) for constant in named_constants(questions, "subject_id") if constant.isdigit()}
+
+
+def named_constants(questions: Iterable[Question], column: str) -> set[str]:
+    """Every constant that the gold SQL of a question compares `column` with (`= 3`, `in ( 3, 4 )`, `= '002-1039'`), without its quotes."""
+    comparison = re.compile(
+        rf"\b{column}\s*(?:=\s*(?P<one>{_CONSTANT})|in\s*\(\s*(?P<several>{_CONSTANT}(?:\s*,\s*{_CONSTANT})*)\s*\))", re.IGNORECASE
+    )
+    found: set[str] = set()
     for question in questions:
-        for match in _NAMED_PATIENT.finditer(question.query):
-            found.update(int(number) for number in (match["one"] or match["several"]).split(","))
+        for match in comparison.finditer(question.query):
+            found.update(constant.strip("'") for constant in re.findall(_CONSTANT, match["one"] or match["several"]))
     return found
 
 

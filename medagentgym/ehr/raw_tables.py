@@ -7,7 +7,7 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,17 +75,19 @@ def table_files(folder: Path, key: str) -> dict[str, Path]:
     return found
 
 
-def find_raw_tables(folder: Path, needed: Mapping[str, Sequence[str]], key: str) -> dict[str, RawTable]:
-    """The needed tables (name -> needed columns, both upper case) of a raw folder.
+def find_raw_tables(folder: Path, needed: Mapping[str, Sequence[str]], key: str, *, optional: Collection[str] = ()) -> dict[str, RawTable]:
+    """The needed tables (name -> needed columns, both upper case) of a raw folder; those of `optional` may be absent.
 
     Reads one header a table. Raises `UserError` for a missing table or column, and for a file that is no CSV.
     """
     files = table_files(folder, key)
-    missing = [name for name in needed if name not in files]
+    missing = [name for name in needed if name not in files and name not in optional]
     if missing:
         raise UserError(f"{folder}: table {', '.join(missing)} is missing (expected {missing[0]}.csv or {missing[0]}.csv.gz); correct {key}")
     tables = {}
     for name, columns in needed.items():
+        if name not in files:
+            continue
         header = read_header(files[name])
         present = {column.upper() for column in header}
         absent = [column for column in columns if column not in present]
