@@ -202,6 +202,10 @@ class DatasetConfig(Block):
     """Share of drawn patients whose last stay is still open at "now" (`raw_path`)."""
     seed: int = 0
     """Seed of the cohort's draws and of the made-up costs."""
+    show_method: bool = False
+    """Task medcalcbench: show how the value is calculated (the short summary of `calculation_method.jsonl`, beside the task files)."""
+    gold_overrides: InputFile | None = None
+    """Task medcalcbench: file of corrected labels that replace golds (JSON Lines or CSV; see docs/tasks.md). The summary says so."""
 
     @property
     def excluded_indices(self) -> frozenset[int]:
@@ -281,6 +285,8 @@ class ScoringConfig(Block):
 
     judges: list[Literal["strict", "published"]] = Field(["strict", "published"], min_length=1)
     """Judges that score every episode. The first is the one that the tables lead with."""
+    size_tolerance: float = Field(0.0, ge=0, lt=1)
+    """Task npowerai: by which share of the gold a sample size may differ under `strict`; 0: not at all."""
 
 
 class DataPolicyAcknowledgement(Block):
