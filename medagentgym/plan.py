@@ -282,8 +282,8 @@ def make_plan(config: Config, *, partial: bool = False, single: bool = False, da
 
 SCORING_MODULES = ("medagentgym.scores", "medagentgym.judges.values", "medagentgym.judges.references", "medagentgym.sandbox.answers")
 """Modules whose code decides a score, besides those of the task's judges."""
-NOT_BUILT = {"exclude", "only", "impossible", "empty_gold", "credentialed", "metadata_path"}
-"""Keys of `data` that change nothing in what is built: they choose instances, or say what the data are."""
+NOT_BUILT = {"exclude", "only", "impossible", "empty_gold", "credentialed", "metadata_path", "show_method"}
+"""Keys of `data` that change nothing in what is built: they choose instances, or what is shown of them, or say what the data are."""
 
 
 def check(plan: Plan, *, spending: bool) -> None:
