@@ -88,6 +88,7 @@ CHANGES_NO_EPISODE = frozenset(
         "data.data_path",
         "data.metadata_path",
         "data.questions",
+        "data.gold_overrides",
         "data.credentialed",
         "prompts",
         "agent.replies",
@@ -118,6 +119,8 @@ def configuration_part(config: Config) -> dict[str, Any]:
     if config.agent.name != "llm":
         part = {key: value for key, value in part.items() if not key.startswith("agent.llm.")}
     part["prompts"] = prompt_digest(config)
+    if config.protocol == "oracle_stop" and config.scoring.size_tolerance > 0:
+        part["scoring.size_tolerance"] = config.scoring.size_tolerance  # here the strict judge ends episodes
     if get_task_class(config.task).asks_impossible(config):
         # The agents may abstain, and are told so; whether answerable questions are asked beside the impossible ones changes nothing more.
         part["data.impossible"] = "asked"
