@@ -20,7 +20,7 @@ _LAST_YEAR = int(NOW[:4])
 _YEAR_OF_DAYS = timedelta(days=365)
 _NOW = datetime.fromisoformat(NOW)
 
-Identifier = TypeVar("Identifier", int, str)
+Identifier = TypeVar("Identifier", bound=int | str)
 
 
 @dataclass(frozen=True)
