@@ -12,6 +12,7 @@ include: "rules/data.smk"
 include: "rules/episodes.smk"
 include: "rules/scores.smk"
 include: "rules/summary.smk"
+include: "rules/audit.smk"
 
 
 rule all:

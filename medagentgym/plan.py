@@ -19,6 +19,8 @@ from typing import Any
 
 from medagentgym import environments, fingerprint
 from medagentgym.agent.registry import make_agent
+from medagentgym.audit.files import audit_folder
+from medagentgym.audit.selection import audited_indices, without_audit
 from medagentgym.config import Config
 from medagentgym.configuration import experiments, instance_range, load_config
 from medagentgym.credentials import check_credentials
@@ -30,6 +32,8 @@ from medagentgym.tasks.registry import get_task_class
 SMALLEST_BATCH, LARGEST_BATCH, BATCHES = 20, 200, 16
 NO_SPENDING = frozenset({"-n", "--dry-run", "--dryrun", "--lint", "--unlock", "--list-rules", "--touch", "-t", "--summary", "--rulegraph", "--dag"})
 """Flags of Snakemake under which no episode can run, so that missing credentials are no reason to stop."""
+WITHOUT_EPISODES = ("build_data:", "audit_task:", "audit:")
+"""How Snakemake names the jobs, in processes of their own, that must not depend on which episodes there are to be."""
 
 
 def data_folder(config: Config) -> Path:
@@ -75,6 +79,8 @@ class ExperimentPlan:
     config: Config
     number: int
     keys: tuple[EpisodeKey, ...]
+    excluded_by_audit: int = 0
+    """How many instances `data.exclude: audit` leaves out."""
 
     @classmethod
     def make(cls, config: Config, number: int) -> ExperimentPlan:
@@ -86,7 +92,9 @@ class ExperimentPlan:
             raise UserError(
                 f"{config.task}: no instance is left to ask between start_idx {wanted.start} and end_idx {wanted.stop}; check the filters in `data`"
             )
-        return cls(config, number, tuple(EpisodeKey(idx, rollout) for idx in indices for rollout in range(config.training.num_rollouts)))
+        left_out = len(audited_indices(config)) - len(indices) if config.data.excludes_ungradable else 0
+        keys = tuple(EpisodeKey(idx, rollout) for idx in indices for rollout in range(config.training.num_rollouts))
+        return cls(config, number, keys, left_out)
 
     @classmethod
     def without_episodes(cls, config: Config, number: int) -> ExperimentPlan:
@@ -207,9 +215,30 @@ class Plan:
         return fingerprint.digest([config.scoring.model_dump(mode="json"), fingerprint.code_digest(modules)])
 
     @property
+    def audits(self) -> list[str]:
+        """The audits of all tasks."""
+        return [f"{audit_folder(Path(self.work_dir))}/{task}.csv" for task in self.tasks]
+
+    def audit_fingerprint(self, task: str) -> str:
+        """SHA-256 of what an audit depends on besides the data: the instances, the sandbox, and the code of task, judges and probes."""
+        configs = [experiment.config for experiment in self.experiments if experiment.config.task == task]
+        asked = [
+            [config.mode, config.start_idx, config.end_idx, config.training.rollout_indices, config.data.model_dump(), config.sandbox.model_dump()]
+            for config in map(without_audit, configs)
+        ]
+        kind = get_task_class(task)
+        modules = [*AUDIT_MODULES, *kind.code_modules, kind.__module__, *(type(judge).__module__ for judge in kind.judges().values())]
+        return fingerprint.digest([json.dumps(asked, default=str), fingerprint.code_digest(modules)])
+
+    @property
     def asked(self) -> dict[str, int]:
         """How many episodes each experiment was asked for."""
         return {experiment.name: len(experiment.keys) for experiment in self.experiments}
+
+    @property
+    def excluded_by_audit(self) -> dict[str, int]:
+        """How many instances `data.exclude: audit` left out of each experiment that has it."""
+        return {experiment.name: experiment.excluded_by_audit for experiment in self.experiments if experiment.config.data.excludes_ungradable}
 
     @property
     def report(self) -> str:
@@ -267,7 +296,7 @@ class Plan:
 
 
 def make_plan(config: Config, *, partial: bool = False, single: bool = False, data_only: bool = False) -> Plan:
-    """Plan a run; with `data_only` without its episodes, whose choice may rest on the built data. Raises `UserError`."""
+    """Plan a run; with `data_only` without its episodes, whose choice may rest on the built data or on the audit. Raises `UserError`."""
     make = ExperimentPlan.without_episodes if data_only else ExperimentPlan.make
     planned = tuple(make(experiment, number) for number, experiment in enumerate(experiments(config)))
     for experiment in planned:
@@ -282,6 +311,18 @@ def make_plan(config: Config, *, partial: bool = False, single: bool = False, da
 
 SCORING_MODULES = ("medagentgym.scores", "medagentgym.judges.values", "medagentgym.judges.references", "medagentgym.sandbox.answers")
 """Modules whose code decides a score, besides those of the task's judges."""
+AUDIT_MODULES = (
+    "medagentgym.audit.instances",
+    "medagentgym.audit.playing",
+    "medagentgym.audit.tables",
+    "medagentgym.tasks.base",
+    "medagentgym.tasks.broken_programs",
+    "medagentgym.tasks.cheats",
+    "medagentgym.env.environment",
+    "medagentgym.sandbox.zygote",
+    *SCORING_MODULES,
+)
+"""Modules whose code decides what an audit says, besides those of the task and of its judges."""
 NOT_BUILT = {"exclude", "only", "impossible", "empty_gold", "credentialed", "metadata_path", "show_method"}
 """Keys of `data` that change nothing in what is built: they choose instances, or what is shown of them, or say what the data are."""
 
@@ -306,6 +347,13 @@ def check(plan: Plan, *, spending: bool) -> None:
                 if spending:
                     raise
                 print(f"medagentgym: the run itself would be refused: {error}", file=sys.stderr)
+
+
+def check_audit(plan: Plan) -> None:
+    """Check before an audit, which calls no model and touches no episode: the built data, and the interpreter of the code steps."""
+    for experiment in plan.experiments:
+        check_built_data(experiment.config)
+        environments.interpreter(experiment.config, get_task_class(experiment.config.task))
 
 
 def _check_spending(config: Config) -> None:
@@ -375,9 +423,12 @@ def plan_workflow(
             raise UserError(f"snakemake: give one configuration file, for example --configfile config/demo.yaml{more}")
         config = load_config(Path(os.path.relpath(config_files[0])), given)
         single = any(token.startswith("episode:") or parse_episode_file(os.path.basename(token)) for token in command_line)
-        data_only = set(targets) == {"data"} or any(token.startswith("build_data:") for token in command_line)
+        audits = [target for target in targets if target == "audit" or Path(target).parent == audit_folder(config.work_dir)]
+        data_only = {"data", *audits}.issuperset(targets or ["all"]) or any(token.startswith(WITHOUT_EPISODES) for token in command_line)
         plan = make_plan(config, partial=partial, single=single, data_only=data_only)
-        if main_process:
+        if main_process and audits and data_only:
+            check_audit(plan)
+        elif main_process:
             check_targets(plan, targets)
             check(plan, spending=not partial and NO_SPENDING.isdisjoint(command_line))
         return plan

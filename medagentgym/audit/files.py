@@ -72,3 +72,21 @@ def ungradable(config: Config, asked: Collection[int]) -> set[int]:
         which = f"instance {missing[0]}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
         raise UserError(f"{path}: lacks {which} of mode {config.mode}; {to_do}")
     return {idx for idx in asked if found[idx] != "True"}
+
+
+def summary_page(audit: Path) -> str:
+    """The summary for people that belongs to `<task>.csv`. Raises `UserError` where it cannot be read."""
+    path = audit.with_name(f"{audit.stem}_summary.md")
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read; run the target `audit` again") from error
+
+
+def read_above_floor(audit: Path) -> list[str]:
+    """What a strict judge accepted above its floor, one line each, of the audit `<task>.csv`. Raises `UserError` where it cannot be read."""
+    path = audit.with_suffix(".json")
+    try:
+        return [str(line) for line in read_object(path)["above_floor"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: not the account of an audit; delete {audit} and run the target `audit` again") from error

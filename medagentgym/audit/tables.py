@@ -1,0 +1,136 @@
+"""What an audit says: the table of the instances, the summary of the probes with their floors, and the same for people.
+
+The *floor* of a cheat is what chance gives it, among the instances that can be judged: `none` nothing, `constant` the number of instances that the
+best constant answer solves, `guesses` the number that as many commonest golds solve together. A strict judge that accepts more, or a broken
+reference, can be fooled. The published judge is known to be; what it lets through stands beside.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from tabulate import tabulate
+
+from medagentgym.audit.files import COLUMNS
+from medagentgym.audit.instances import Instances, ProbeForm, counts_by_reason
+
+STRICT = "strict"
+SUMMARY_COLUMNS = ["task", "mode", "what", "name", "instances", "floor_kind", "floor", "within_floor"]
+"""Columns of `<task>_summary.csv` beside one a judge. `what` is `gradable`, `ungradable` (`name`: the reason) or the kind of the probe `name`.
+`instances` is how many there are, for a probe: how many of the gradable ones it was played on; in a judge's column stands how many it accepted."""
+
+
+@dataclass(frozen=True)
+class ProbeSummary:
+    """One probe on all gradable instances."""
+
+    form: ProbeForm
+    instances: int
+    accepted: dict[str, int]
+    """Judge -> on how many of them it accepted the probe."""
+    floor: int | None
+    """How many of them chance gives it; None for the reference."""
+
+    @property
+    def within_floor(self) -> bool | None:
+        """Whether the strict judge accepts no more than chance gives; None for the reference."""
+        return None if self.floor is None else self.accepted[STRICT] <= self.floor
+
+
+def probe_summaries(instances: Instances) -> list[ProbeSummary]:
+    """Every probe of a mode, over the instances that can be judged."""
+    counts = Counter(one.key for one in instances.gradable)
+    summaries = []
+    for form in instances.probes:
+        played = [one.accepted[form.name] for one in instances.gradable if form.name in one.accepted]
+        accepted = {judge: sum(verdicts[judge] for verdicts in played) for judge in instances.judges}
+        summaries.append(ProbeSummary(form, len(played), accepted, _floor(form, counts)))
+    return summaries
+
+
+def _floor(form: ProbeForm, counts: Counter[str]) -> int | None:
+    if form.kind == "reference":
+        return None
+    if form.floor == "none":
+        return 0
+    return sum(count for _, count in counts.most_common(form.guesses))
+
+
+def fooled(task: str, modes: Sequence[Instances]) -> list[str]:
+    """What a strict judge accepts above its floor, one line a probe and mode."""
+    return [
+        f"{task}/{instances.audited[0].mode}: judge {STRICT} accepts probe {summary.form.name} on {summary.accepted[STRICT]} of {summary.instances} "
+        f"instances, and its floor is {summary.floor}"
+        for instances in modes
+        for summary in probe_summaries(instances)
+        if summary.within_floor is False
+    ]
+
+
+def instance_table(task: str, modes: Sequence[Instances]) -> pd.DataFrame:
+    """One row an instance (`COLUMNS`, then a column a probe and judge)."""
+    rows = []
+    for instances in modes:
+        for one in instances.audited:
+            row: dict[str, Any] = {"task": task, "mode": one.mode, "idx": one.instance.idx, "instance_id": one.instance.instance_id}
+            row |= {"gradable": one.gradable, "reason": one.reason, "detail": one.reasons[one.reason] if one.reason is not None else None}
+            row |= {"kind": one.kind, "gold_status": one.gold.status if one.gold is not None else None, "gold_key": one.key}
+            row |= {f"{name}_{judge}": accepted for name, verdicts in one.accepted.items() for judge, accepted in verdicts.items()}
+            rows.append(row)
+    probes = [f"{form.name}_{judge}" for instances in modes for form in instances.probes for judge in instances.judges]
+    return pd.DataFrame(rows, columns=[*COLUMNS, *dict.fromkeys(probes)], dtype=object)
+
+
+def summary_table(task: str, modes: Sequence[Instances]) -> pd.DataFrame:
+    """The content of `<task>_summary.csv`."""
+    rows: list[dict[str, Any]] = []
+    for instances in modes:
+        common = {"task": task, "mode": instances.audited[0].mode}
+        rows.append({**common, "what": "gradable", "instances": len(instances.gradable)})
+        for reason, count in counts_by_reason(instances.audited).items():
+            rows.append({**common, "what": "ungradable", "name": reason, "instances": count})
+        for summary in probe_summaries(instances):
+            row = {**common, "what": summary.form.kind, "name": summary.form.name, "instances": summary.instances, **summary.accepted}
+            if summary.floor is not None:
+                row |= {"floor_kind": summary.form.floor, "floor": summary.floor, "within_floor": summary.within_floor}
+            rows.append(row)
+    judges = dict.fromkeys(judge for instances in modes for judge in instances.judges)
+    return pd.DataFrame(rows, columns=[*SUMMARY_COLUMNS[:5], *judges, *SUMMARY_COLUMNS[5:]], dtype=object)
+
+
+def page(task: str, modes: Sequence[Instances]) -> str:
+    """The summary for people, in Markdown."""
+    parts = [f"# Audit of {task}"]
+    for instances in modes:
+        gradable, all_of_them = len(instances.gradable), len(instances.audited)
+        parts.append(f"## {instances.audited[0].mode}: {gradable} of {all_of_them} instances can be judged")
+        reasons = [[reason, str(count)] for reason, count in counts_by_reason(instances.audited).items()]
+        if reasons:
+            parts.append(_markdown(["why the others cannot", "instances"], reasons))
+        headers = ["probe", "kind", *(f"{judge} accepts" for judge in instances.judges), "floor", STRICT]
+        parts.append(_markdown(headers, [_cells(summary, instances.judges) for summary in probe_summaries(instances)]))
+    return "\n\n".join(parts) + "\n"
+
+
+_FLOOR_WORDS = {"none": "never", "constant": "best constant"}
+
+
+def _cells(summary: ProbeSummary, judges: Sequence[str]) -> list[str]:
+    form, count = summary.form, summary.instances
+    cells = [form.name, form.kind, *(_share(summary.accepted[judge], count) for judge in judges)]
+    if summary.floor is None:
+        return [*cells, "-", "must accept all"]
+    words = _FLOOR_WORDS.get(form.floor, f"{form.guesses} guesses")
+    return [*cells, f"{_share(summary.floor, count)} ({words})", "at or under its floor" if summary.within_floor else "ABOVE ITS FLOOR"]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part}/{whole} = {100 * part / whole:.1f} %" if whole else "0/0"
+
+
+def _markdown(headers: list[str], rows: list[list[str]]) -> str:
+    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
