@@ -25,3 +25,8 @@ def write_questions(questions: Sequence[dict[str, Any]], path: Path) -> None:
     """Write questions as a JSON list, one question a line."""
     lines = ",\n".join(json.dumps(question, ensure_ascii=True) for question in questions)
     path.write_text(f"[\n{lines}\n]\n" if lines else "[]\n", encoding="ascii", newline="\n")
+
+
+def write_lines(questions: Sequence[dict[str, Any]], path: Path) -> None:
+    """Write questions as JSON Lines."""
+    path.write_text("".join(json.dumps(question, ensure_ascii=True) + "\n" for question in questions), encoding="ascii", newline="\n")

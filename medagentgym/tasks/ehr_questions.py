@@ -45,6 +45,8 @@ class EhrQuestionTask(Task):
 
     recipe: ClassVar[Recipe]
     answer_form: ClassVar[str] = ANSWER_FORM
+    published_files: ClassVar[Mapping[Mode, tuple[str, ...]]] = {"train": ("train_tasks.jsonl",), "test": ("valid_tasks.jsonl", "test_tasks.jsonl")}
+    """Names of the question files in a folder of the published layout, by mode; of several that are there the first is taken."""
     credentialed: ClassVar[bool] = True
     permitted_actions: ClassVar[tuple[str, ...]] = ("request_info", "validate_code", "debug", "submit")
     printed_value_counts: ClassVar[bool] = True
@@ -124,11 +126,11 @@ class EhrQuestionTask(Task):
         if data.synthetic is not None:
             return {}
         if data.data_path is not None:
-            names: dict[Mode, tuple[str, ...]] = {"train": ("train_tasks.jsonl",), "test": ("valid_tasks.jsonl", "test_tasks.jsonl")}
+            names = cls.published_files
             found = {mode: next((data.data_path / name for name in names[mode] if (data.data_path / name).is_file()), None) for mode in MODES}
             files = {mode: QuestionFile(path, "data.data_path") for mode, path in found.items() if path is not None}
             if not files:
-                raise UserError(f"{data.data_path}: holds neither train_tasks.jsonl nor valid_tasks.jsonl; correct data.data_path")
+                raise UserError(f"{data.data_path}: holds neither {names['train'][0]} nor {names['test'][0]}; correct data.data_path")
             return files
         files = {mode: QuestionFile(data.questions[mode], f"data.questions.{mode}") for mode in MODES if mode in data.questions}
         if not files:
@@ -140,7 +142,7 @@ class EhrQuestionTask(Task):
         files = cls.question_files(config)
         mode: Mode = config.mode
         if mode not in files:
-            name = {"train": "train_tasks.jsonl", "test": "valid_tasks.jsonl"}[mode]
+            name = cls.published_files[mode][0]
             missing = f"{config.data.data_path}: {name} is missing" if config.data.data_path is not None else f"data.questions.{mode}: is missing"
             raise UserError(f"{missing}, so there are no questions for mode {mode}")
         return files[mode]

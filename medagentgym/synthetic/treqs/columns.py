@@ -1,0 +1,40 @@
+"""Columns that are asked for, and how one speaks of them."""
+
+from __future__ import annotations
+
+ASKED: dict[tuple[str, str], tuple[str, ...]] = {
+    ("DEMOGRAPHIC", "AGE"): ("age",),
+    ("DEMOGRAPHIC", "GENDER"): ("gender", "sex"),
+    ("DEMOGRAPHIC", "DOB"): ("date of birth", "birth date"),
+    ("DEMOGRAPHIC", "DOD"): ("date of death",),
+    ("DEMOGRAPHIC", "MARITAL_STATUS"): ("marital status",),
+    ("DEMOGRAPHIC", "LANGUAGE"): ("language", "preferred language"),
+    ("DEMOGRAPHIC", "RELIGION"): ("religion", "religious background"),
+    ("DEMOGRAPHIC", "ETHNICITY"): ("ethnicity", "ethnic background"),
+    ("DEMOGRAPHIC", "INSURANCE"): ("insurance", "health insurance"),
+    ("DEMOGRAPHIC", "ADMISSION_TYPE"): ("admission type",),
+    ("DEMOGRAPHIC", "ADMISSION_LOCATION"): ("admission location",),
+    ("DEMOGRAPHIC", "DISCHARGE_LOCATION"): ("discharge location",),
+    ("DEMOGRAPHIC", "ADMITTIME"): ("admission time", "time of admission"),
+    ("DEMOGRAPHIC", "DISCHTIME"): ("discharge time", "time of discharge"),
+    ("DEMOGRAPHIC", "DAYS_STAY"): ("length of stay in days", "number of days in the hospital"),
+    ("DEMOGRAPHIC", "DIAGNOSIS"): ("primary disease",),
+    ("DEMOGRAPHIC", "EXPIRE_FLAG"): ("death status",),
+    ("DIAGNOSES", "SHORT_TITLE"): ("diagnosis short title",),
+    ("DIAGNOSES", "LONG_TITLE"): ("diagnosis long title", "diagnosis"),
+    ("DIAGNOSES", "ICD9_CODE"): ("diagnosis icd9 code",),
+    ("PROCEDURES", "SHORT_TITLE"): ("procedure short title",),
+    ("PROCEDURES", "LONG_TITLE"): ("procedure long title", "procedure"),
+    ("PROCEDURES", "ICD9_CODE"): ("procedure icd9 code",),
+    ("PRESCRIPTIONS", "DRUG"): ("drug name",),
+    ("PRESCRIPTIONS", "DRUG_TYPE"): ("drug type",),
+    ("PRESCRIPTIONS", "FORMULARY_DRUG_CD"): ("drug code",),
+    ("PRESCRIPTIONS", "DRUG_DOSE"): ("drug dose",),
+    ("PRESCRIPTIONS", "ROUTE"): ("drug route", "route of drug administration"),
+    ("LAB", "LABEL"): ("lab test name",),
+    ("LAB", "FLUID"): ("lab test fluid",),
+    ("LAB", "CATEGORY"): ("lab test category",),
+    ("LAB", "FLAG"): ("lab test status",),
+    ("LAB", "VALUE_UNIT"): ("lab test value", "lab test result"),
+}
+"""Table and column -> what it is called."""
