@@ -183,6 +183,8 @@ class DatasetConfig(Block):
     """Accepted for the published layout and not used: instances are counted in the task files themselves."""
     questions: dict[Literal["train", "test"], InputFile] = {}
     """Question files of `raw_path` and `sqlite_path`, by mode; for tasks that are made of task files alone, those files."""
+    notes_path: InputFile | None = None
+    """Task ehrcon, with `sqlite_path`: the CSV file of the notes."""
     credentialed: bool | None = None
     """Whether the records fall under a data use agreement that restricts sending them to model services; null: as the task knows it."""
     gold: Literal["executed", "stored"] = "executed"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from medagentgym.ehr.raw_tables import table_files
-from medagentgym.ehr.schema import SQLITE_AFFINITY, Column, Database, Table
+from medagentgym.ehr.schema import SQLITE_AFFINITY, Column, Database, Kind, Table
 from medagentgym.errors import UserError, one_line
 
 Row = tuple[Any, ...]
@@ -143,6 +143,30 @@ def copy_database(source: Path, folder: Path, database: Database, key: str) -> d
     except sqlite3.DatabaseError as error:
         raise UserError(f"{source}: not a readable SQLite database ({one_line(error)}); correct {key}") from error
     return counts
+
+
+def describe_database(connection: sqlite3.Connection, name: str) -> Database:
+    """The tables of a SQLite file of which nothing is known beforehand. Columns are of the kind that they are declared as; times that are declared as
+    text are told by their values."""
+    tables = []
+    listed = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid").fetchall()
+    for (table,) in listed:
+        columns = []
+        for _, column, declared, *_ in connection.execute(f'PRAGMA table_info("{table}")').fetchall():
+            columns.append(Column(column, _declared_kind(connection, table, column, str(declared))))
+        tables.append(Table(table, tuple(columns), key=next((column.name for column in columns if column.name.upper() == "ROW_ID"), None)))
+    return Database(name, tuple(tables), None)
+
+
+def _declared_kind(connection: sqlite3.Connection, table: str, column: str, declared: str) -> Kind:
+    """Kind of a column by SQLite's rules of affinity (https://www.sqlite.org/datatype3.html), and by one value where it may hold times."""
+    declared = declared.upper()
+    if "INT" in declared:
+        return "integer"
+    if any(word in declared for word in ("REAL", "FLOA", "DOUB", "NUM", "DEC")):
+        return "real"
+    example = connection.execute(f'SELECT "{column}" FROM "{table}" WHERE "{column}" IS NOT NULL LIMIT 1').fetchone()
+    return "time" if example is not None and re.fullmatch(r"\d{4}-\d{2}-\d{2}( \d{2}:\d{2}.*)?", str(example[0])) else "text"
 
 
 def file_digest(path: Path) -> str:

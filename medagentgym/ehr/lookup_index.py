@@ -59,12 +59,12 @@ def _run(index: sqlite3.Connection, script: str) -> None:
 
 
 def _index_table(index: sqlite3.Connection, table: Table) -> None:
-    (rows,) = index.execute(f"SELECT count(*) FROM source.{table.name}").fetchone()
+    (rows,) = index.execute(f'SELECT count(*) FROM source."{table.name}"').fetchone()
     (first,) = index.execute("SELECT coalesce(max(id), 0) + 1 FROM texts").fetchone()
     for column in table.columns:
         index.execute(
-            f"CREATE TABLE temp.counted AS SELECT {column.name} AS value, count(*) AS rows FROM source.{table.name} "
-            f"WHERE {column.name} IS NOT NULL GROUP BY 1"
+            f'CREATE TABLE temp.counted AS SELECT "{column.name}" AS value, count(*) AS rows FROM source."{table.name}" '
+            f'WHERE "{column.name}" IS NOT NULL GROUP BY 1'
         )
         distinct, filled, *limits = index.execute("SELECT count(*), coalesce(sum(rows), 0), min(value), max(value) FROM temp.counted").fetchone()
         smallest, largest = (None if column.kind == "text" or limit is None else str(limit) for limit in limits)

@@ -46,6 +46,25 @@ class PublishedEhrJudge:
         return Verdict(False, 0.0, f"the output does not contain the gold's first item, {_shown(gold)}")
 
 
+class PublishedEhrConJudge:
+    """The comparison of the published system for ehrcon: the word "true" anywhere in the output means yes, whatever else stands there."""
+
+    name = "published"
+
+    def judge(self, reference: Any, evidence: Evidence) -> Verdict:
+        """Look for the words true and false in the output. `reference["published"]` holds `True` or `False`."""
+        if evidence.abstained:
+            return Verdict(False, 0.0, "the published system knows no abstaining")
+        if evidence.exit_status != 0:
+            return Verdict(False, 0.0, "the code failed, which the published system does not count as an attempt")
+        output = (evidence.stdout + evidence.stderr).lower()
+        found = "true" if "true" in output else "false" if "false" in output else None
+        if found is None:
+            return Verdict(False, 0.0, "the output holds neither true nor false")
+        correct = found == str(reference["published"][0]).lower()
+        return Verdict(correct, float(correct), f'the output contains "{found}"')
+
+
 def _truth_as_digits(output: str) -> str:
     """`True` as 1; only where there is none, `False` as 0."""
     return output.replace("True", "1") if "True" in output else output.replace("False", "0")

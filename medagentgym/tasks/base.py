@@ -55,6 +55,8 @@ class Task(ABC):
     """Why there is nothing to submit, where no attempt has been made."""
     boxes_an_episode: ClassVar[int] = 1
     """How many boxes an episode may hold at once: 2 where `execute` takes a fresh one."""
+    is_classification: ClassVar[bool] = False
+    """Whether every question has one of a few answers, so that tables show the balanced accuracy beside the success rate."""
     printed_value_counts: ClassVar[bool] = False
     """Whether, under `protocol: submit`, what the last successful program printed is judged where no program ever left an `answer`."""
 
