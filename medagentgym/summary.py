@@ -31,6 +31,7 @@ from medagentgym.figures import draw_success
 from medagentgym.record import write_text
 from medagentgym.report import render_report
 from medagentgym.scores import TIMING_COLUMNS, read_scores, records, timings_file, write_csv
+from medagentgym.tasks.registry import get_task_class, task_names
 
 CONFIDENCE = 0.95
 PRINTED_WIDTH = 100
@@ -49,6 +50,7 @@ SUMMARY_COLUMNS = {
     "asked": "Episodes asked for (instances times rollouts).",
     "done": "Episodes that ended in a verdict.",
     "missing": "Episodes asked for that are not done yet.",
+    "excluded_by_audit": "Instances that are not asked because the audit found them impossible to judge; empty without `data.exclude: audit`.",
     "scored": "Done episodes that this judge could judge: the denominator of the success rate.",
     "unscorable": "Done episodes that this judge cannot judge, because their evidence was not kept.",
     "successes": "Scored episodes that the judge calls correct.",
@@ -64,6 +66,7 @@ SUMMARY_COLUMNS = {
     "usable": "Scored episodes whose gold is neither empty, nor zero, nor failed. On a small database many golds are empty.",
     "usable_successes": "Successes among them.",
     "usable_rate": "Success rate on usable golds.",
+    "balanced_accuracy": "In tasks whose questions have one of a few answers: mean of the success rates on the questions of each answer.",
     "floor": "What the best constant answer scores under the strict judge on the same instances: the share of the commonest gold, empty included.",
     "floor_instances": "Instances from which the floor is taken.",
     "usable_floor": "The floor among the instances whose gold is usable.",
@@ -96,17 +99,27 @@ SUMMARY_COLUMNS = {
 """Columns of `summary.csv`, with what each means. An empty cell is a figure that is not known."""
 
 
-def summarize(configs: Sequence[Config], score_files: Sequence[Path], asked: Mapping[str, int], out: Path, partial: bool) -> pd.DataFrame:
+def summarize(
+    configs: Sequence[Config],
+    score_files: Sequence[Path],
+    asked: Mapping[str, int],
+    out: Path,
+    partial: bool,
+    excluded_by_audit: Mapping[str, int] | None = None,
+) -> pd.DataFrame:
     """Write the summary of a run into the folder `out`, and give the rows of `summary.csv`.
 
-    `configs` and `score_files` belong together by position, one pair an experiment. `asked` is the number of episodes asked for, by `experiment_key`.
+    `configs` and `score_files` belong together by position, one pair an experiment. `asked` is the number of episodes asked for, by `experiment_key`;
+    `excluded_by_audit` that of the instances left out by `data.exclude: audit`, for the experiments that have it.
     Raises `UserError` where episodes are missing and the table is not said to be `partial`.
     """
     rows: list[dict[str, Any]] = []
     disagreements: list[dict[str, Any]] = []
     for config, path in zip(configs, score_files, strict=True):
         episodes = records(read_scores(path))
-        rows.extend(_summarize_experiment(config, episodes, asked[experiment_key(config)], path, partial=partial))
+        left_out = (excluded_by_audit or {}).get(experiment_key(config))
+        summarized = _summarize_experiment(config, episodes, asked[experiment_key(config)], path, partial=partial)
+        rows.extend(row | {"excluded_by_audit": left_out} for row in summarized)
         disagreements.extend(_disagreements(episodes))
     summary = pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS), dtype=object)
     out.mkdir(parents=True, exist_ok=True)
@@ -155,6 +168,7 @@ def _summarize_experiment(config: Config, episodes: list[dict[str, Any]], asked:
         row["model"] = config.agent.llm.model_name if config.agent.name == "llm" else None
         row |= {"judge": judge, "asked": asked, "done": done, "missing": asked - done}
         row |= _protocol(config, judged) | _success(judged, config.training.num_rollouts) | _floor(judge, judged)
+        row["balanced_accuracy"] = balanced_accuracy(judged) if _is_classification(config.task) else None
         rows.append(row | _abstaining(judge, judged) | _effort(judged))
     return rows
 
@@ -195,6 +209,20 @@ def _success(judged: list[dict[str, Any]], rollouts: int) -> dict[str, Any]:
         "instances": len(by_instance),
         "pass_at_k": _rate(sum(any(verdicts) for verdicts in by_instance.values()), len(by_instance)) if rollouts > 1 else None,
     }
+
+
+def _is_classification(task: str) -> bool:
+    """Whether a task says so of itself; one that is no longer installed says nothing."""
+    return task in task_names() and get_task_class(task).is_classification
+
+
+def balanced_accuracy(judged: list[dict[str, Any]]) -> float | None:
+    """Mean over the different golds of the success rate on the episodes that have it: half for an agent that always says the same of two."""
+    by_gold: dict[str, list[bool]] = {}
+    for episode in judged:
+        if episode["correct"] is not None and episode["gold_key"] is not None:
+            by_gold.setdefault(episode["gold_key"], []).append(episode["correct"])
+    return round(sum(sum(verdicts) / len(verdicts) for verdicts in by_gold.values()) / len(by_gold), 6) if by_gold else None
 
 
 def _floor(judge: str, judged: list[dict[str, Any]]) -> dict[str, Any]:
@@ -336,6 +364,8 @@ def success_table(summary: pd.DataFrame) -> pd.DataFrame:
                 NOT_KNOWN if row["pass_at_k"] is None else f"{percent(row['pass_at_k'])} of {row['instances']}, k = {row['rollouts']}"
             )
         cells["on usable golds"] = share(row["usable_successes"], row["usable"], row["usable_rate"])
+        if summary["balanced_accuracy"].notna().any():
+            cells["balanced accuracy"] = NOT_KNOWN if row["balanced_accuracy"] is None else percent(row["balanced_accuracy"])
         cells["floor"] = NOT_KNOWN if row["floor"] is None else percent(row["floor"])
         cells["usable floor"] = NOT_KNOWN if row["usable_floor"] is None else percent(row["usable_floor"])
         if summary["impossible"].notna().any():
@@ -370,6 +400,10 @@ def remarks(summary: pd.DataFrame) -> list[str]:
     missing = summary.drop_duplicates(["task", "tag", "mode"])[["asked", "missing"]].sum()
     if missing["missing"]:
         sentences.append(f"PARTIAL: {missing['missing']} of the {missing['asked']} episodes asked for are missing; rates count those that are done.")
+    left_out = summary.drop_duplicates(["task", "tag", "mode"]).dropna(subset=["excluded_by_audit"])
+    if not left_out.empty:
+        counts = ", ".join(f"{row['excluded_by_audit']} of {experiment_label(row)}" for row in records(left_out))
+        sentences.append(f"Left out, because the audit found that they cannot be judged, and part of no figure: {counts}.")
     if summary["censored"].any():
         sentences.append(
             "Some episodes were ended by their stop judge on an answer that another judge overrules. What would have followed is unknown: the bounds "

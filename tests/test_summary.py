@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scored_episodes import SmallTask, attempt, write_episode, write_published_episode
+from scored_episodes import SmallTask, TaskWithImpossible, abstention, attempt, write_episode, write_published_episode
 
 from medagentgym.config import Config
 from medagentgym.errors import UserError
 from medagentgym.scores import score_and_time, timings_file, write_csv, write_scores
-from medagentgym.summary import SUMMARY_COLUMNS, append_running_record, experiment_key, print_summary, summarize, wilson_interval
+from medagentgym.summary import SUMMARY_COLUMNS, append_running_record, balanced_accuracy, experiment_key, print_summary, summarize, wilson_interval
 
 
 def config_of(tag: str, **keys: Any) -> Config:
     return Config.model_validate({"task": "small", "result_dir_tag": tag, "mode": "test", "agent": {"name": "scripted"}} | keys)
 
 
-def score_table(folder: Path, *files: Path, judges: tuple[str, ...] = ("strict", "published"), **options: Any) -> Path:
+def score_table(folder: Path, *files: Path, judges: tuple[str, ...] = ("strict", "published"), task: SmallTask | None = None, **options: Any) -> Path:
     out = folder.parent / f"scores_{folder.name}.parquet"
-    table, timings = score_and_time(files, SmallTask(), judges, **options)
+    table, timings = score_and_time(files, task or SmallTask(), judges, **options)
     write_scores(table, out)
     write_csv(timings, timings_file(out))
     return out
@@ -77,6 +77,108 @@ def test_no_constant_answer_scores_above_the_floor(tmp_path: Path, folder: Path,
     summarize([config_of("my-model")], [score_table(folder, *files)], {"small/my-model/test": 5}, tmp_path / "demo", False)
     row = summary_rows(tmp_path / "demo")["my-model strict"]
     assert float(row["success_rate"]) <= float(row["floor"]) == 0.4
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ([("yes", True), ("yes", True), ("yes", True), ("no", False)], 0.5),
+        ([("yes", True), ("yes", False), ("no", True)], 0.75),
+        ([("yes", True), ("no", None)], 1.0),
+        ([], None),
+    ],
+)
+def test_balanced_accuracy_counts_every_answer_alike(verdicts: list[tuple[str, bool | None]], expected: float | None) -> None:
+    assert balanced_accuracy([{"gold_key": key, "correct": correct} for key, correct in verdicts]) == expected
+
+
+ABSTAINING = ("answerable", "answerable_successes", "answerable_rate", "wrongly_abstained", "wrongly_abstained_rate")
+ABSTAINING += ("impossible", "abstained", "abstained_rate", "abstain_floor")
+
+
+def test_both_rates_stand_in_the_tables_of_a_run_with_impossible_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "small" / "my-model" / "test"
+    files = [write_episode(folder, 0, attempt(1)), write_episode(folder, 1, attempt(["iv"])), write_episode(folder, 2, abstention())]
+    files += [write_episode(folder, 5, abstention()), write_episode(folder, 6, attempt(None)), write_episode(folder, 7, abstention())]
+    summarize([config_of("my-model")], [score_table(folder, *files, task=TaskWithImpossible())], {"small/my-model/test": 6}, tmp_path / "demo", False)
+    rows = summary_rows(tmp_path / "demo")
+    strict, published = rows["my-model strict"], rows["my-model published"]
+    assert [strict[name] for name in ABSTAINING] == ["3", "1", "0.333333", "1", "0.333333", "3", "2", "0.666667", "0.5"]
+    assert [published[name] for name in ABSTAINING] == ["3", "2", "0.666667", "1", "0.333333", "3", "2", "0.666667", ""]
+    # The best constant answer is right on two of the six, usable golds are those of answerable questions.
+    assert (strict["successes"], strict["scored"], strict["floor"], strict["usable"], strict["usable_floor"]) == (
+        "3",
+        "6",
+        "0.333333",
+        "3",
+        "0.666667",
+    )
+    text, page = (tmp_path / "demo" / "summary.md").read_text(), (tmp_path / "demo" / "report.html").read_text()
+    for part in (
+        "on answerable",
+        "abstained from answerable",
+        "abstained from impossible",
+        "abstain floor",
+        "1/3 = 33.3 %",
+        "2/3 = 66.7 %",
+        "50.0 %",
+    ):
+        assert part in text and part in page
+    assert "abstaining is the only right answer" in text and "The published judge knows no abstaining" in text
+    print_summary(tmp_path / "demo")
+    printed = capsys.readouterr().out
+    assert re.search(r"rightly abstained +abstain floor\n.*\nmy-model +1/3 +1/3 +2/3 +50\.0 %", printed)
+
+
+@pytest.mark.parametrize("golds", [range(5, 8), range(8)])
+def test_abstaining_always_scores_its_floor_and_no_constant_answer_more_than_the_other(tmp_path: Path, folder: Path, golds: range) -> None:
+    rates = {}
+    for name, made in {"abstain": abstention(), "none": attempt(None), "one": attempt(1)}.items():
+        path = folder.parent.with_name(name) / "test"
+        files = [write_episode(path, idx, made) for idx in golds]
+        scores = score_table(path, *files, task=TaskWithImpossible())
+        summarize([config_of(name)], [scores], {f"small/{name}/test": len(golds)}, tmp_path / name, False)
+        rates[name] = summary_rows(tmp_path / name)[f"{name} strict"]
+    assert rates["abstain"]["success_rate"] == rates["abstain"]["abstain_floor"] == str(round(3 / len(golds), 6))
+    assert max(float(rates[name]["success_rate"]) for name in ("none", "one")) == float(rates["one"]["floor"]) == (len(golds) == 8) * 0.25
+
+
+def test_the_tables_of_a_run_without_impossible_questions_say_nothing_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "small" / "my-model" / "test"
+    scores = score_table(folder, write_episode(folder, 0, attempt(1)), task=TaskWithImpossible())
+    summarize([config_of("my-model")], [scores], {"small/my-model/test": 1}, tmp_path / "demo", False)
+    for row in summary_rows(tmp_path / "demo").values():
+        assert {row[name] for name in ABSTAINING} == {""}
+    text, page = (tmp_path / "demo" / "summary.md").read_text(), (tmp_path / "demo" / "report.html").read_text()
+    assert "abstain" not in text.partition("## What the figures")[0] and "abstain" not in page.partition("What the figures")[0]
+    print_summary(tmp_path / "demo")
+    assert "abstain" not in capsys.readouterr().out
+
+
+def test_a_run_with_and_one_without_impossible_questions_stand_in_one_table(tmp_path: Path) -> None:
+    scores = []
+    for tag, task, idx in (("with", TaskWithImpossible(), 5), ("without", SmallTask(), 0)):
+        folder = tmp_path / "small" / tag / "test"
+        scores.append(score_table(folder, write_episode(folder, idx, abstention() if tag == "with" else attempt(1)), task=task))
+    summarize([config_of("with"), config_of("without")], scores, {"small/with/test": 1, "small/without/test": 1}, tmp_path / "demo", False)
+    lines = [line for line in (tmp_path / "demo" / "summary.md").read_text().splitlines() if line.startswith(("| with ", "| without "))]
+    cells = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines[:4]]
+    columns = (-5, -4, -3, -2)
+    assert [cells[0][column] for column in columns] == ["-", "-", "1/1 = 100.0 %", "100.0 %"]
+    assert [cells[2][column] for column in columns] == ["-"] * 4
+
+
+def test_a_report_from_before_there_were_abstentions_can_be_printed(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    summarize(
+        [config_of("my-model")], [score_table(folder, write_episode(folder, 0, attempt(1)))], {"small/my-model/test": 1}, tmp_path / "demo", False
+    )
+    rows = list(summary_rows(tmp_path / "demo").values())
+    with (tmp_path / "demo" / "summary.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, [name for name in rows[0] if name not in ABSTAINING], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+    print_summary(tmp_path / "demo")
+    assert "1/1 = 100.0 %" in capsys.readouterr().out
 
 
 def test_two_summaries_of_the_same_episodes_have_the_same_bytes_timings_aside(tmp_path: Path) -> None:
