@@ -7,12 +7,9 @@ Records: MIMIC-III Clinical Database v1.4 (Johnson, Pollard, Mark; PhysioNet, ht
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from typing import ClassVar
 
 from medagentgym.built_data import Mode
-from medagentgym.ehr.database import open_read_only
-from medagentgym.ehr.layout import DATABASE_FOLDER
 from medagentgym.ehr.recipe import Recipe
 from medagentgym.ehr.treqs import RECIPE
 from medagentgym.tasks.base import Instance
@@ -37,8 +34,4 @@ class Treqs(EhrQuestionTask):
 
     def ungradable(self, instance: Instance) -> str | None:
         """Beside what holds of every question with gold SQL, the faults of TREQS's own (`medagentgym.tasks.treqs_faults`)."""
-        reason = super().ungradable(instance)
-        if reason is not None:
-            return reason
-        with closing(open_read_only(self.folder / DATABASE_FOLDER / self.recipe.database.file_name)) as connection:
-            return fault(instance.question, instance.record["sql"], instance.record["gold"], connection)
+        return super().ungradable(instance) or fault(instance.question, instance.record["sql"], instance.record["gold"])

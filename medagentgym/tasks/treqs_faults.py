@@ -1,17 +1,13 @@
 """Faults of TREQS's questions that make an answer impossible to judge: found by rule, because no list of them is published.
 
 - *Asked which, counted*: over a hundred questions ask which patients there are, or for a list of them, and their SQL counts them.
-- *A mean over joined rows*: the SQL takes a mean over DEMOGRAPHIC joined with another table, so that an admission counts as often as it has rows
-  there, which no question says. It is a fault only where that changes the mean.
 - *Every row with every row*: the SQL selects columns of two tables that have nothing to do with each other but the admission, and so pairs each of a
   patient's diagnoses, say, with each of the procedures.
 """
 
 from __future__ import annotations
 
-import math
 import re
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,24 +19,17 @@ _WHICH_WORDS = re.compile(
     re.IGNORECASE,
 )
 _COUNT = re.compile(r"\s*SELECT\s+COUNT\s*\([^()]*\)\s*FROM\b", re.IGNORECASE)
-_MEAN = re.compile(
-    r"\s*SELECT\s+AVG\s*\(\s*(?P<value>DEMOGRAPHIC\.\"?\w+\"?)\s*\)\s+FROM\s+(?P<rest>DEMOGRAPHIC\b.*\bJOIN\b.*)", re.IGNORECASE | re.DOTALL
-)
 _SELECTED = re.compile(r"\s*SELECT\s+(?P<columns>(?:\w+\.\"?\w+\"?\s*,\s*)+\w+\.\"?\w+\"?)\s+FROM\b", re.IGNORECASE)
 
 
-def fault(question: str, sql: str, gold: Mapping[str, Any], connection: sqlite3.Connection) -> str | None:
+def fault(question: str, sql: str, gold: Mapping[str, Any]) -> str | None:
     """What is wrong with a question's SQL, in the words of the audit; None where none of the faults is found.
 
-    `sql` is the executable SQL, `gold` its result (`medagentgym.ehr.gold.Gold.to_json`), `connection` the task's database.
+    `gold` is what the SQL gives on the task's database (`medagentgym.ehr.gold.Gold.to_json`).
     """
     if counts_where_asked_which(question, sql):
         return f"{WRONG_GOLD}: the question asks which patients, the SQL counts them"
-    if gold["status"] == "error" or not gold["columns"]:
-        return None
-    if (mean := _mean_of_admissions(sql, connection)) is not None and not _equal(mean, gold["rows"][0][0]):
-        return f"{WRONG_GOLD}: an admission counts in the mean as often as it has rows in a joined table"
-    if tables := _paired_tables(sql, gold["rows"]):
+    if gold["columns"] and (tables := _paired_tables(sql, gold["rows"])):
         return f"{NOT_EXPRESSIBLE}: every row of {tables[0]} is paired with every row of {tables[1]}"
     return None
 
@@ -48,20 +37,6 @@ def fault(question: str, sql: str, gold: Mapping[str, Any], connection: sqlite3.
 def counts_where_asked_which(question: str, sql: str) -> bool:
     """Whether a question asks for patients and its SQL gives their number."""
     return bool(_COUNT.match(sql) and _WHICH_WORDS.search(question) and not _NUMBER_WORDS.search(question))
-
-
-def _mean_of_admissions(sql: str, connection: sqlite3.Connection) -> float | None:
-    """The mean in which every admission counts once, where the SQL takes one over joined tables."""
-    match = _MEAN.match(sql)
-    if match is None:
-        return None
-    once = f"SELECT DISTINCT DEMOGRAPHIC.HADM_ID, {match['value']} AS VALUE FROM {match['rest']}"
-    mean: float | None = connection.execute(f"SELECT avg(VALUE) FROM ({once})").fetchone()[0]
-    return mean
-
-
-def _equal(mean: float, gold: Any) -> bool:
-    return isinstance(gold, int | float) and math.isclose(mean, gold, rel_tol=1e-9)
 
 
 def _paired_tables(sql: str, rows: list[list[Any]]) -> tuple[str, str] | None:
