@@ -25,5 +25,6 @@ rule summary:
     params:
         asked=PLAN.asked,
         partial=PLAN.partial,
+        excluded_by_audit=PLAN.excluded_by_audit,
     script:
         "../scripts/summarize.py"

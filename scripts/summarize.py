@@ -14,10 +14,12 @@ from medagentgym.plan import read_plan
 from medagentgym.summary import append_running_record, print_summary, summarize
 
 
-def main(plan: Path, scores: Sequence[Path], asked: Mapping[str, int], out: Path, *, partial: bool) -> None:
+def main(
+    plan: Path, scores: Sequence[Path], asked: Mapping[str, int], out: Path, *, partial: bool, excluded_by_audit: Mapping[str, int] | None = None
+) -> None:
     """Write the tables, the figure and the report of a run, and add it to the running records."""
     configs = read_plan(plan)
-    summary = summarize(configs, scores, asked, out, partial)
+    summary = summarize(configs, scores, asked, out, partial, excluded_by_audit)
     append_running_record(configs[0].work_dir, out.name, summary)
 
 
@@ -26,7 +28,8 @@ def from_snakemake(job: Any) -> None:
     log = Path(job.log[0])
     scores = [Path(file) for file in job.input.scores]
     try:
-        main(Path(job.resources.plan), scores, dict(job.params.asked), Path(job.output[0]).parent, partial=bool(job.params.partial))
+        out, partial, excluded = Path(job.output[0]).parent, bool(job.params.partial), dict(job.params.excluded_by_audit)
+        main(Path(job.resources.plan), scores, dict(job.params.asked), out, partial=partial, excluded_by_audit=excluded)
         log.write_text(f"{len(scores)} score tables summed up\n", encoding="utf-8")
     except UserError as error:
         log.write_text(f"failed: {error}\n", encoding="utf-8")
@@ -38,12 +41,14 @@ def from_command_line() -> None:
     parser = argparse.ArgumentParser(description="Sum the scores of a run up.")
     parser.add_argument("--plan", type=Path, required=True, help="plan file, in work_dir/.plans")
     parser.add_argument("--asked", required=True, help='episodes asked for, as JSON: {"<task>/<tag>/<mode>": 100}')
+    parser.add_argument("--excluded_by_audit", default="{}", help="instances that `data.exclude: audit` left out, as JSON like --asked")
     parser.add_argument("--out", type=Path, required=True, help="folder of the reports")
     parser.add_argument("--partial", action="store_true", help="make the table although episodes are missing, and say so in it")
     parser.add_argument("scores", type=Path, nargs="+", help="score tables, in the order of the plan's experiments")
     given = parser.parse_args()
     try:
-        main(given.plan, given.scores, json.loads(given.asked), given.out, partial=given.partial)
+        asked, excluded = json.loads(given.asked), json.loads(given.excluded_by_audit)
+        main(given.plan, given.scores, asked, given.out, partial=given.partial, excluded_by_audit=excluded)
         print_summary(given.out)
     except UserError as error:
         exit_with(error)
