@@ -41,6 +41,25 @@ class SmallTask:
         return {"strict": RowSetJudge(), "published": PublishedEhrJudge()}
 
 
+class TaskWithImpossible(SmallTask):
+    """The same five questions, and three that the data cannot answer."""
+
+    def instance(self, idx: int) -> Instance:
+        return Instance(idx, f"question-{idx}", "?", {}) if len(GOLDS) <= idx < len(GOLDS) + 3 else super().instance(idx)
+
+    def reference(self, instance: Instance) -> Any:
+        impossible = {"gold": {"columns": [], "rows": [], "boolean": False, "status": "empty", "impossible": True}, "published": []}
+        return impossible if self.is_impossible(instance) else super().reference(instance)
+
+    def is_impossible(self, instance: Instance) -> bool:
+        return instance.idx >= len(GOLDS)
+
+
+def abstention(position: int = 0) -> dict[str, Any]:
+    """The attempt of an episode that ended in abstaining."""
+    return {"step": position, "evidence": Evidence(False, None, "", "", None, abstained=True).to_json(), "verdicts": {}}
+
+
 def attempt(answer: Any, printed: str | None = None, *, has_answer: bool = True, **changes: Any) -> dict[str, Any]:
     stdout = f"{answer}\n" if printed is None else printed
     evidence = Evidence(has_answer, answer if has_answer else None, stdout, "", 0).to_json()

@@ -58,6 +58,22 @@ def test_a_key_that_changes_episodes_is_named_with_both_values(tmp_path: Path, c
     fingerprint.check_configuration(tmp_path, config())
 
 
+def made_up(impossible: str, **keys: Any) -> Config:
+    return config(task="mimic_iii", data={"synthetic": {"train": 3, "test": 10, "seed": 0}, "impossible": impossible}, **keys)
+
+
+def test_asking_impossible_questions_is_another_configuration_because_agents_may_then_abstain(tmp_path: Path) -> None:
+    fingerprint.claim(tmp_path, whole(made_up("exclude")))
+    with pytest.raises(UserError, match=r"data\.impossible: null then, \"asked\" now"):
+        fingerprint.check_configuration(tmp_path, made_up("include"))
+    assert fingerprint.configuration_part(made_up("only")) == fingerprint.configuration_part(made_up("include"))
+
+
+def test_where_there_are_no_impossible_questions_asking_them_changes_no_episode() -> None:
+    parts = [fingerprint.configuration_part(made_up(impossible, mode="train")) for impossible in ("exclude", "include")]
+    assert parts[0] == parts[1] and "data.impossible" not in parts[0]
+
+
 def test_other_prompts_are_another_configuration(tmp_path: Path) -> None:
     template = tmp_path / "system.jinja"
     template.write_text("Answer.")

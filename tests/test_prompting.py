@@ -51,6 +51,12 @@ def test_the_prompt_states_question_now_tables_data_and_form_to_the_letter() -> 
         assert value in user
 
 
+def test_a_permitted_abstention_is_told_from_an_empty_result() -> None:
+    system, _ = system_and_user(Config(), (*EHR_ACTIONS, "abstain"))
+    assert "say that the data cannot answer the question at all" in system and "nothing is an answer, too" in system
+    assert "abstain" not in system_and_user(Config(), EHR_ACTIONS)[0]
+
+
 def test_the_prompt_names_the_permitted_actions_with_their_parameters_and_no_other() -> None:
     system, _ = system_and_user(Config(num_steps=7), EHR_ACTIONS)
     for action in EHR_ACTIONS:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scored_episodes import SmallTask, attempt, write_episode, write_published_episode
+from scored_episodes import SmallTask, TaskWithImpossible, abstention, attempt, write_episode, write_published_episode
 
 from medagentgym.errors import UserError
 from medagentgym.scores import read_scores, records, score_and_time, score_episodes, timings_file, write_csv, write_scores
@@ -19,10 +19,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "small" / "my-model" / "test"
 
 
-def scored(*files: Path, judges: list[str] = BOTH, **options: Any) -> list[dict[str, Any]]:
+def scored(*files: Path, judges: list[str] = BOTH, task: SmallTask | None = None, **options: Any) -> list[dict[str, Any]]:
     """The rows as they come back from the written table."""
     out = files[0].parent.parent / "scores_test.parquet"
-    write_scores(score_episodes(files, SmallTask(), judges, **options), out)
+    write_scores(score_episodes(files, task or SmallTask(), judges, **options), out)
     return records(read_scores(out))
 
 
@@ -163,6 +163,37 @@ def test_the_gold_of_each_instance_is_described(folder: Path) -> None:
     keys = [row["gold_key"] for row in rows]
     assert keys[0] == keys[2]
     assert len(set(keys)) == 4
+
+
+def test_abstaining_is_right_from_impossible_questions_alone_and_the_published_judge_does_not_know_it(folder: Path) -> None:
+    files = [write_episode(folder, 0, abstention(), stop_reason="abstained"), write_episode(folder, 5, abstention(), stop_reason="abstained")]
+    files += [write_episode(folder, 6, attempt(None)), write_episode(folder, 7, attempt([]), abstention(1), stop_reason="abstained")]
+    rows = {(row["idx"], row["judge"]): row for row in scored(*files, task=TaskWithImpossible())}
+    assert [(rows[idx, "strict"]["correct"], rows[idx, "strict"]["abstained"]) for idx in (0, 5, 6, 7)] == [
+        (False, True),
+        (True, True),
+        (False, False),
+        (True, True),
+    ]
+    assert [rows[idx, "published"]["correct"] for idx in (0, 5, 7)] == [False] * 3
+    assert "abstention" in rows[5, "published"]["reason"]
+    assert [rows[idx, "strict"]["impossible"] for idx in (0, 5, 6, 7)] == [False, True, True, True]
+    assert [rows[idx, "strict"]["gold_status"] for idx in (0, 5)] == ["usable", "impossible"]
+    assert rows[5, "strict"]["gold_key"] is None
+    assert [rows[idx, "strict"]["first_attempt_correct"] for idx in (5, 7)] == [True, False]
+
+
+def test_an_abstention_counts_as_the_first_attempt_before_what_was_only_printed(folder: Path) -> None:
+    looked = attempt(None, "5 tables\n", has_answer=False)
+    (row,) = scored(stopped(folder, looked, abstention(1), by="published", reason="abstained", idx=5), judges=["strict"], task=TaskWithImpossible())
+    assert (row["correct"], row["first_attempt_correct"], row["censored"]) == (True, True, False)
+
+
+def test_a_record_from_before_there_were_abstentions_is_read(folder: Path) -> None:
+    old = attempt(1)
+    del old["evidence"]["abstained"]
+    (row,) = scored(write_episode(folder, 0, old), judges=["strict"])
+    assert (row["correct"], row["abstained"], row["impossible"]) == (True, False, None)
 
 
 def test_rollouts_of_an_instance_are_separate_rows(folder: Path) -> None:

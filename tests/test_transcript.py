@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from scored_episodes import attempt, write_episode
+from scored_episodes import abstention, attempt, write_episode
 
 from medagentgym.__main__ import main
 from medagentgym.errors import UserError
@@ -31,3 +31,9 @@ def test_what_is_no_episode_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(UserError, match=r"other\.json"):
         transcript(tmp_path / "other.json")
+
+
+def test_an_abstention_is_shown_as_one_and_a_print_as_no_answer(tmp_path: Path) -> None:
+    shown = transcript(write_episode(tmp_path, 0, attempt(None, "5 tables\n", has_answer=False), abstention(1), stop_reason="abstained"))
+    assert "no answer: judged by what was printed" in shown and "abstained: the data cannot answer the question" in shown
+    assert shown.endswith("the agent said that the data cannot answer the question")

@@ -311,6 +311,35 @@ def test_an_answer_given_to_submit_is_said_not_to_count() -> None:
     assert "takes no parameters" in parsed.remarks[0]
 
 
+@pytest.mark.parametrize(
+    ("reply", "params"),
+    [
+        ('{"action": "abstain", "params": {}}', {}),
+        ('{"action": "abstain"}', {}),
+        ('{"abstain": {}}', {}),
+        ('{"name": "Abstain", "arguments": {"reason": "no phone numbers"}}', {"reason": "no phone numbers"}),
+        ('{"action": "abstain", "params": "no phone numbers"}', {"reason": "no phone numbers"}),
+        ('{"action": "abstain", "params": {"explanation": ["no phone numbers", "no addresses"]}}', {"reason": "no phone numbers, no addresses"}),
+    ],
+)
+def test_an_abstention_is_read_where_it_is_permitted_with_or_without_a_reason(reply: str, params: dict[str, str]) -> None:
+    parsed = parse_reply(reply, (*EHR_ACTIONS, "abstain"))
+    assert (parsed.action, parsed.params, parsed.remarks) == ("abstain", params, ())
+
+
+def test_where_it_is_not_permitted_an_abstention_is_as_unknown_as_any_other_word() -> None:
+    for reply in ('{"action": "abstain", "params": {}}', '{"abstain": {}}', '{"name": "abstain"}'):
+        other = parse_reply(reply.replace("abstain", "xxxxxxx"), EHR_ACTIONS)
+        parsed = parse_reply(reply, EHR_ACTIONS)
+        assert (parsed.action, parsed.kind) == ("error", other.kind)
+        assert parsed.params["message"] == other.params["message"].replace("xxxxxxx", "abstain")
+
+
+@pytest.mark.parametrize("text", ["I abstain.", "abstain", "The data cannot answer the question, so I abstain.", "**abstain**"])
+def test_an_abstention_in_plain_words_is_not_guessed_at(text: str) -> None:
+    assert parse_reply(text, (*EHR_ACTIONS, "abstain")).kind == "prose"
+
+
 def test_parameters_of_an_action_that_only_the_task_knows_are_passed_on() -> None:
     parsed = parse_reply('{"action": "order_test", "params": {"name": "troponin", "times": 2}}', ("order_test",))
     assert (parsed.action, parsed.params) == ("order_test", {"name": "troponin", "times": 2})
