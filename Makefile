@@ -1,9 +1,11 @@
 # make demo    install, then run the main job on made-up patients: offline, without credentials
+#              (DEMO=demo_treqs: the demo of another task; see config/demo_*.yaml)
 # make test    install, then run all tests
 # make check   formatting, types and lint of code and workflow
 
 PYTHON ?= python3
 CORES ?= 2
+DEMO ?= demo
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -16,12 +18,12 @@ QUIETLY := sh scripts/quietly.sh
 
 .PHONY: help
 help:
-	@sed -n 's/^# make/make/p' Makefile
+	@sed -n 's/^# make/make/p; s/^#  //p' Makefile
 
 demo: installed
-	@$(BIN)/snakemake --cores $(CORES) --configfile config/demo.yaml
+	@$(BIN)/snakemake --cores $(CORES) --configfile config/$(DEMO).yaml
 	@echo
-	@$(BIN)/medagentgym show work_dir/demo/reports/demo
+	@$(BIN)/medagentgym show work_dir/$(DEMO)/reports/$(DEMO)
 
 # The sandbox's tests count processes, so they run alone; the others share the cores.
 test: $(VENV)/.installed-development environment
