@@ -328,11 +328,10 @@ def test_an_abstention_is_read_where_it_is_permitted_with_or_without_a_reason(re
 
 
 def test_where_it_is_not_permitted_an_abstention_is_as_unknown_as_any_other_word() -> None:
-    for reply in ('{"action": "abstain", "params": {}}', '{"abstain": {}}', '{"name": "abstain"}'):
-        other = parse_reply(reply.replace("abstain", "xxxxxxx"), EHR_ACTIONS)
-        parsed = parse_reply(reply, EHR_ACTIONS)
-        assert (parsed.action, parsed.kind) == ("error", other.kind)
-        assert parsed.params["message"] == other.params["message"].replace("xxxxxxx", "abstain")
+    refused = parse_reply('{"action": "abstain", "params": {}}', EHR_ACTIONS)
+    assert refused.params["message"].startswith('There is no action "abstain".') and "not available" not in refused.params["message"]
+    for reply in ('{"abstain": {}}', '{"name": "abstain"}'):
+        assert parse_reply(reply, EHR_ACTIONS) == parse_reply(reply.replace("abstain", "unknown"), EHR_ACTIONS)
 
 
 @pytest.mark.parametrize("text", ["I abstain.", "abstain", "The data cannot answer the question, so I abstain.", "**abstain**"])
