@@ -43,6 +43,7 @@ def generate(config: SyntheticConfig, folder: Path) -> None:
     from medagentgym.synthetic.cohort import make_cohort
     from medagentgym.synthetic.facts import Facts
     from medagentgym.synthetic.questions.making import make_questions
+    from medagentgym.synthetic.questions.mimic_iii import MIMIC_III
     from medagentgym.synthetic.tables import raw_tables
     from medagentgym.synthetic.writing import write_questions, write_table
 
@@ -61,7 +62,7 @@ def generate(config: SyntheticConfig, folder: Path) -> None:
             facts.take(name, table)
             write_table(table, workplace / "raw" / f"{name}.csv.gz")
         for mode in _MODES:
-            write_questions(make_questions(config, facts, mode), workplace / "questions" / f"{mode}.json")
+            write_questions(make_questions(config, MIMIC_III, facts, mode), workplace / "questions" / f"{mode}.json")
         for target in targets:
             (workplace / target.name).rename(target)
     except BaseException:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from medagentgym.synthetic.cohort import Admission, IntensiveStay, Patient, UnitStay
 from medagentgym.synthetic.dictionaries import CHART_ITEMS, DIAGNOSES, DRUGS, INPUTS, LAB_TESTS, OUTPUTS, PROCEDURES
+from medagentgym.synthetic.visit_tables import MIMIC_III_VISITS, VisitTables
 
 Integers = npt.NDArray[np.int64]
 
@@ -59,8 +60,11 @@ class Rows:
         return [int(position) for position in positions[np.argsort(self.time[positions], kind="stable")]]
 
 
-class Facts:
+class Records:
     """The cohort, and the rows of its tables that questions may be about."""
+
+    visits: ClassVar[VisitTables]
+    """Where the database keeps hospital visits."""
 
     def __init__(self, cohort: Sequence[Patient]) -> None:
         self.patients = list(cohort)
@@ -68,9 +72,6 @@ class Facts:
         self.admissions: list[Admission] = [admission for patient in cohort for admission in patient.admissions]
         self.admission = {admission.hadm_id: admission for admission in self.admissions}
         self.intensive_stays: list[tuple[Admission, IntensiveStay]] = [(a, stay) for a in self.admissions for stay in a.intensive_stays]
-        self.stretches: list[tuple[Admission, UnitStay]] = [(a, stretch) for a in self.admissions for stretch in a.stretches]
-        self.organisms: dict[tuple[int, int], str | None] = {}
-        """(Admission, time) of a culture -> what grew, in lower case."""
         self._rows: dict[str, Rows] = {}
 
     def rows(self, table: str) -> Rows:
@@ -80,6 +81,27 @@ class Facts:
     def tables(self) -> set[str]:
         """Names of the raw tables that were taken in."""
         return set(self._rows)
+
+    def patient_id(self, subject_id: int) -> int | str:
+        """What a patient is called in questions and SQL."""
+        return subject_id
+
+    def current(self, patient: Patient) -> Admission | None:
+        """The patient's open visit."""
+        last = patient.admissions[-1]
+        return last if last.end is None else None
+
+
+class Facts(Records):
+    """The rows of the tables of `mimic_iii`."""
+
+    visits = MIMIC_III_VISITS
+
+    def __init__(self, cohort: Sequence[Patient]) -> None:
+        super().__init__(cohort)
+        self.stretches: list[tuple[Admission, UnitStay]] = [(a, stretch) for a in self.admissions for stretch in a.stretches]
+        self.organisms: dict[tuple[int, int], str | None] = {}
+        """(Admission, time) of a culture -> what grew, in lower case."""
 
     def take(self, table: str, content: pa.Table) -> None:
         """Take in a raw table, if questions are about it."""
@@ -149,11 +171,6 @@ class Facts:
             value=values[known],
             end=(_seconds(kept, "ENDDATE") if "ENDDATE" in kept.column_names else time)[known],
         )
-
-    def current(self, patient: Patient) -> Admission | None:
-        """The patient's open visit."""
-        last = patient.admissions[-1]
-        return last if last.end is None else None
 
 
 def _titles(codes: dict[str, tuple[str, str]]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a kind of question is, and the list of all kinds."""
+"""What a kind of question is, and the set of all kinds of a database."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from medagentgym.synthetic.clock import DAY, NOW
-from medagentgym.synthetic.facts import Facts, Rows
+from medagentgym.synthetic.facts import Facts, Records, Rows
 
 
 @dataclass(frozen=True)
@@ -30,36 +30,52 @@ class Drawn:
     largest, 7 unit of averaging, 8 unit of time."""
 
 
-Draw = Callable[[Facts, random.Random], Drawn | None]
+F = TypeVar("F", bound=Records)
+"""The records of a database."""
+
+Draw = Callable[[F, random.Random], Drawn | None]
 
 
 @dataclass(frozen=True)
-class Kind:
+class Kind(Generic[F]):
     """A kind of question."""
 
     wording: str
     """Canonical wording, in lower case, with slots; it names the kind."""
     paraphrases: tuple[str, ...]
-    draw: Draw
+    draw: Draw[F]
     """Draws one question of the kind, or None where the draw did not lead to one that has an answer."""
     department: tuple[str, ...]
     importance: str
 
 
-KINDS: list[Kind] = []
-"""All kinds of questions that have an answer, in the order of their registration."""
+@dataclass(frozen=True)
+class QuestionSet(Generic[F]):
+    """All kinds of questions about a database."""
+
+    database: str
+    """Its name in EHRSQL."""
+    kinds: list[Kind[F]] = field(default_factory=list)
+    """The kinds that have an answer, in the order of their registration."""
+    unanswerable: list[Kind[F]] = field(default_factory=list)
+
+    def register(self, wording: str, *paraphrases: str, department: Sequence[str] = ("physician",), importance: str = "medium") -> Register[F]:
+        """Make a drawing function a kind of question."""
+
+        def add(draw: Draw[F]) -> Draw[F]:
+            if any(kind.wording == wording for kind in self.kinds):
+                raise ValueError(f"two kinds of questions are worded {wording!r}")
+            self.kinds.append(Kind(wording, paraphrases, draw, tuple(department), importance))
+            return draw
+
+        return add
 
 
-def register(wording: str, *paraphrases: str, department: Sequence[str] = ("physician",), importance: str = "medium") -> Callable[[Draw], Draw]:
-    """Make a drawing function a kind of question."""
+Register = Callable[[Draw[F]], Draw[F]]
 
-    def add(draw: Draw) -> Draw:
-        if any(kind.wording == wording for kind in KINDS):
-            raise ValueError(f"two kinds of questions are worded {wording!r}")
-        KINDS.append(Kind(wording, paraphrases, draw, tuple(department), importance))
-        return draw
-
-    return add
+MIMIC_III: QuestionSet[Facts] = QuestionSet("mimic_iii")
+"""Complete once `medagentgym.synthetic.questions.mimic_iii` has been imported."""
+register = MIMIC_III.register
 
 
 _SLOT = re.compile(r"\{(\w+)\}|\[(\w+)\]")
@@ -89,7 +105,7 @@ def pick(rng: random.Random, options: Sequence[Option]) -> Option:
     return rng.choice(options)
 
 
-def pick_row(rng: random.Random, facts: Facts, raw: str) -> tuple[Rows, int]:
+def pick_row(rng: random.Random, facts: Records, raw: str) -> tuple[Rows, int]:
     """The rows of a raw table, and the position of one of them, now and then a recent one. Raises `NothingToAskError` where there are none."""
     rows = facts.rows(raw)
     if rng.random() < _RECENT_SHARE:

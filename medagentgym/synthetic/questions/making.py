@@ -11,19 +11,14 @@ from typing import Any
 from medagentgym.config import SyntheticConfig
 from medagentgym.errors import UserError
 from medagentgym.synthetic.chance import python_random
-from medagentgym.synthetic.facts import Facts
 from medagentgym.synthetic.positions import Mode, impossible_indices
-
-# Importing the families registers their kinds.
-from medagentgym.synthetic.questions import costs, happenings, measurements, people, populations, treatment, units  # noqa: F401
-from medagentgym.synthetic.questions.kinds import KINDS, Drawn, Kind, NothingToAskError, fill
-from medagentgym.synthetic.questions.unanswerable import UNANSWERABLE
+from medagentgym.synthetic.questions.kinds import Drawn, F, Kind, NothingToAskError, QuestionSet, fill
 
 _DRAWS = 40
 """How often a kind is drawn before the next one gets its turn."""
 
 
-def make_questions(config: SyntheticConfig, facts: Facts, mode: Mode) -> list[dict[str, Any]]:
+def make_questions(config: SyntheticConfig, questions: QuestionSet[F], facts: F, mode: Mode) -> list[dict[str, Any]]:
     """The rows of a mode's question file, as many as the configuration says.
 
     Kinds take turns in a shuffled order, so that they occur equally often. Raises `UserError` where the patients give too few different questions.
@@ -32,14 +27,14 @@ def make_questions(config: SyntheticConfig, facts: Facts, mode: Mode) -> list[di
     rng = python_random(config.seed, f"questions {mode}")
     impossible = impossible_indices(config, mode)
     asked: set[str] = set()
-    turns: dict[bool, list[Kind]] = {True: [], False: []}
+    turns: dict[bool, list[Kind[F]]] = {True: [], False: []}
     rows = []
     for position in range(count):
         without_answer = position in impossible
         waiting = turns[without_answer]
         row = None
         tried = 0
-        kinds = UNANSWERABLE if without_answer else KINDS
+        kinds = questions.unanswerable if without_answer else questions.kinds
         while row is None:
             if not waiting:
                 waiting += rng.sample(kinds, len(kinds))
@@ -48,13 +43,15 @@ def make_questions(config: SyntheticConfig, facts: Facts, mode: Mode) -> list[di
                     f"synthetic.{mode}: {config.patients} patients give no more than {position} different questions;"
                     f" ask for fewer or raise synthetic.patients"
                 )
-            row = _new_question(waiting.pop(), facts, rng, asked, config.seed, mode)
+            row = _new_question(questions, waiting.pop(), facts, rng, asked, config.seed, mode)
             tried += 1
         rows.append(row)
     return rows
 
 
-def _new_question(kind: Kind, facts: Facts, rng: random.Random, asked: set[str], seed: int, mode: Mode) -> dict[str, Any] | None:
+def _new_question(
+    questions: QuestionSet[F], kind: Kind[F], facts: F, rng: random.Random, asked: set[str], seed: int, mode: Mode
+) -> dict[str, Any] | None:
     """A question of the kind that belongs to the mode and has not been asked, or None where none was found."""
     for _ in range(_DRAWS):
         try:
@@ -68,17 +65,17 @@ def _new_question(kind: Kind, facts: Facts, rng: random.Random, asked: set[str],
         if pair in asked or (digest[0] % 2 == 0) != (mode == "train"):
             continue
         asked.add(pair)
-        return _row(kind, drawn, rng, hashlib.sha256(f"{seed} {pair}".encode()).hexdigest()[:24], mode)
+        return _row(questions, kind, drawn, rng, hashlib.sha256(f"{seed} {pair}".encode()).hexdigest()[:24], mode)
     return None
 
 
-def _row(kind: Kind, drawn: Drawn, rng: random.Random, identifier: str, mode: Mode) -> dict[str, Any]:
+def _row(questions: QuestionSet[F], kind: Kind[F], drawn: Drawn, rng: random.Random, identifier: str, mode: Mode) -> dict[str, Any]:
     times = [drawn.times.get(position, "") for position in range(5)]
     tag = kind.wording
     for slot, position in (("time_filter_global1", 0), ("time_filter_exact1", 3), ("time_filter_exact2", 4)):
         tag = tag.replace(f"[{slot}]", f"[{slot}:{times[position]}]")
     return {
-        "db_id": "mimic_iii",
+        "db_id": questions.database,
         "question": fill(rng.choice(_openings(kind.paraphrases)), drawn),
         "template": fill(kind.wording, drawn),
         "query": drawn.query,
@@ -90,7 +87,7 @@ def _row(kind: Kind, drawn: Drawn, rng: random.Random, identifier: str, mode: Mo
         "department": list(kind.department),
         "importance": kind.importance,
         "para_type": "machine",
-        "is_impossible": kind in UNANSWERABLE,
+        "is_impossible": kind in questions.unanswerable,
         "split": mode,
         "id": identifier,
     }

@@ -254,7 +254,7 @@ def _total_days(facts: Facts, rng: random.Random) -> Drawn | None:
     if admission.end is None or len(facts.patient[admission.subject_id].admissions) < 2:
         return None
     window = choose_window(rng, admission.start, always=0, days=False)
-    scope = whole_life(facts.patient[admission.subject_id], window)
+    scope = whole_life(facts, facts.patient[admission.subject_id], window)
     length = days_between("admissions.dischtime", "admissions.admittime")
     query = f"select sum( {length} ) from admissions where admissions.subject_id = {admission.subject_id} and admissions.dischtime is not null"
     query += scope.window.sql("admissions.admittime")

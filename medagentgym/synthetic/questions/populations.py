@@ -240,7 +240,7 @@ def _most_frequent_in_age_group(source: Source, noun: str) -> None:
         if not clear_ranks(rows.name[np.isin(rows.hadm_id, same_age) & (rows.time >= window.first) & (rows.time <= window.last)], number):
             return None
         visits = f"select admissions.hadm_id from admissions where {_age_condition(low, high)}"
-        query = source.most_frequent(number, f" where {source.table}.hadm_id in ( {visits} ){window.sql(source.when)}")
+        query = source.most_frequent(number, f" and {source.table}.hadm_id in ( {visits} ){window.sql(source.when)}")
         slots = {"n_rank": word, "age_group": age, "time_filter_global1": window.phrase}
         return Drawn({}, query, slots, {0: window.tag}, {0: age, 3: word})
 

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from medagentgym.synthetic.clock import DAY, FIRST_YEAR, LAST_YEAR, NOW, midnight, moment, seconds
 from medagentgym.synthetic.cohort import Patient
-from medagentgym.synthetic.facts import Facts
+from medagentgym.synthetic.facts import Records
 
 _MONTHS_AGO = (2, 5, 7, 9, 11)
 """Months before 31 December that have 31 days too, so that "n months ago" is a day that exists."""
@@ -151,61 +151,60 @@ class Scope:
     """Whether a row of (admission, intensive stay, time) belongs to the scope."""
 
 
-def whole_life(patient: Patient, window: Window = ALWAYS) -> Scope:
+def whole_life(facts: Records, patient: Patient, window: Window = ALWAYS) -> Scope:
     """All visits of a patient, in a window of time."""
-    admissions = f"select admissions.hadm_id from admissions where admissions.subject_id = {patient.subject_id}"
-    return Scope(window.phrase, window.tag, admissions, _stays_of(admissions), window, lambda _hadm, _stay, time: window.contains(time))
+    visits = facts.visits.visits_of(facts.patient_id(patient.subject_id))
+    return Scope(window.phrase, window.tag, visits, facts.visits.stays_of(visits), window, lambda _hadm, _stay, time: window.contains(time))
 
 
-def _stays_of(admissions: str) -> str:
-    return f"select icustays.icustay_id from icustays where icustays.hadm_id in ( {admissions} )"
-
-
-def visit_scope(rng: random.Random, facts: Facts, hadm_id: int) -> Scope | None:
+def visit_scope(rng: random.Random, facts: Records, hadm_id: int) -> Scope | None:
     """The visit, called the first, the last or the current one; None where it cannot be called so."""
     admission = facts.admission[hadm_id]
     patient = facts.patient[admission.subject_id]
-    base = f"select admissions.hadm_id from admissions where admissions.subject_id = {patient.subject_id}"
+    tables = facts.visits
+    base = tables.visits_of(facts.patient_id(patient.subject_id))
     choices = []
     if admission.end is None:
-        choices.append(("on the current hospital visit", "rel-hosp-cur", f"{base} and admissions.dischtime is null"))
+        choices.append(("on the current hospital visit", "rel-hosp-cur", f"{base} and {tables.discharged} is null"))
     else:
         if admission is patient.admissions[0]:
-            order = " and admissions.dischtime is not null order by admissions.admittime asc limit 1"
+            order = f" and {tables.discharged} is not null order by {tables.admitted} asc limit 1"
             choices.append(("on the first hospital visit", "rel-hosp-first", base + order))
         if admission is patient.admissions[-1]:
-            order = " and admissions.dischtime is not null order by admissions.admittime desc limit 1"
+            order = f" and {tables.discharged} is not null order by {tables.admitted} desc limit 1"
             choices.append(("on the last hospital visit", "rel-hosp-last", base + order))
     if not choices:
         return None
-    phrase, tag, admissions = rng.choice(choices)
-    return Scope(phrase, tag, admissions, _stays_of(admissions), ALWAYS, lambda hadm, _stay, _time: hadm == hadm_id)
+    phrase, tag, visits = rng.choice(choices)
+    return Scope(phrase, tag, visits, tables.stays_of(visits), ALWAYS, lambda hadm, _stay, _time: hadm == hadm_id)
 
 
-def intensive_scope(rng: random.Random, facts: Facts, hadm_id: int, icustay_id: int) -> Scope | None:
+def intensive_scope(rng: random.Random, facts: Records, hadm_id: int, icustay_id: int) -> Scope | None:
     """The intensive stay, called the first, the last or the current one; None where it cannot be called so."""
     patient = facts.patient[facts.admission[hadm_id].subject_id]
     stays = [stay for admission in patient.admissions for stay in admission.intensive_stays]
-    base = f"select icustays.icustay_id from icustays where icustays.hadm_id in ( {whole_life(patient).admissions} )"
+    tables = facts.visits
+    base = whole_life(facts, patient).stays
     choices = []
     position = [stay.icustay_id for stay in stays].index(icustay_id)
     if stays[position].end is None:
-        choices.append(("on the current icu visit", "rel-icu-cur", f"{base} and icustays.outtime is null"))
+        choices.append(("on the current icu visit", "rel-icu-cur", f"{base} and {tables.left} is null"))
     else:
         if position == 0:
-            order = " and icustays.outtime is not null order by icustays.intime asc limit 1"
+            order = f" and {tables.left} is not null order by {tables.entered} asc limit 1"
             choices.append(("on the first icu visit", "rel-icu-first", base + order))
         if position == len(stays) - 1:
-            order = " and icustays.outtime is not null order by icustays.intime desc limit 1"
+            order = f" and {tables.left} is not null order by {tables.entered} desc limit 1"
             choices.append(("on the last icu visit", "rel-icu-last", base + order))
     if not choices:
         return None
     phrase, tag, sql = rng.choice(choices)
-    admissions = f"select icustays.hadm_id from icustays where icustays.icustay_id in ( {sql} )"
-    return Scope(phrase, tag, admissions, sql, ALWAYS, lambda _hadm, stay, _time: stay == icustay_id)
+    return Scope(phrase, tag, tables.visits_with(sql), sql, ALWAYS, lambda _hadm, stay, _time: stay == icustay_id)
 
 
-def choose_scope(rng: random.Random, facts: Facts, hadm_id: int, time: int, icustay_id: int = 0, *, always: float = 0.15, days: bool = True) -> Scope:
+def choose_scope(
+    rng: random.Random, facts: Records, hadm_id: int, time: int, icustay_id: int = 0, *, always: float = 0.15, days: bool = True
+) -> Scope:
     """A scope that contains the row of (`hadm_id`, `icustay_id`, `time`). `icustay_id` 0: intensive stays are not spoken of."""
     patient = facts.patient[facts.admission[hadm_id].subject_id]
     draw = rng.random()
@@ -213,4 +212,4 @@ def choose_scope(rng: random.Random, facts: Facts, hadm_id: int, time: int, icus
         scope = intensive_scope(rng, facts, hadm_id, icustay_id) if icustay_id and rng.random() < 0.6 else visit_scope(rng, facts, hadm_id)
         if scope is not None:
             return scope
-    return whole_life(patient, choose_window(rng, time, always=always, days=days))
+    return whole_life(facts, patient, choose_window(rng, time, always=always, days=days))

@@ -36,26 +36,45 @@ class Source:
     intensive: bool = False
     """Whether rows belong to intensive stays."""
     value: str = ""
-    """Column with the number, if there is one."""
+    """Column with the number, if there is one. `@` stands for the row's name."""
+    in_table: str = ""
+    """Name of the task's table, where it is another one."""
+    stay: str = "icustay_id"
+    """Column of the intensive stay."""
+    always: str = ""
+    """SQL condition that tells the rows from others of the same table."""
+    counted: str = "count(*)"
+    """SQL that counts how often something happened."""
 
     @property
     def table(self) -> str:
         """Name of the task's table."""
-        return self.raw.lower()
+        return self.in_table or self.raw.lower()
 
     @property
     def when(self) -> str:
         """The time column with its table."""
         return f"{self.table}.{self.time}"
 
+    def number(self, name: str) -> str:
+        """The column with the number of the rows that are called `name`, with its table."""
+        return f"{self.table}.{self.value.replace('@', name)}"
+
     def where(self, scope: Scope, name: str | None = None) -> str:
         """SQL condition that a row belongs to the scope, and is called `name` where it is given."""
-        own = f"{self.table}.icustay_id in ( {scope.stays} )" if self.intensive else f"{self.table}.hadm_id in ( {scope.admissions} )"
+        own = f"{self.table}.{self.stay} in ( {scope.stays} )" if self.intensive else f"{self.table}.hadm_id in ( {scope.admissions} )"
+        own += f" and {self.always}" if self.always else ""
         return own + (f" and {self.named(name)}" if name is not None else "") + scope.window.sql(self.when)
 
+    def patients(self, condition: str) -> str:
+        """SQL that counts the patients with a row that meets a condition."""
+        return f"select count( distinct {self.table}.subject_id ) from {self.table} where {condition}"
+
     def most_frequent(self, number: int, condition: str) -> str:
-        """SQL for the `number` most frequent names among the rows that meet a condition (with its leading `where`, or empty)."""
-        ranked = f"select {self.group} as c0, dense_rank() over ( order by count(*) desc ) as c1 from {self.table}{condition} group by {self.group}"
+        """SQL for the `number` most frequent names among the rows that meet a condition (with its leading `and`, or empty)."""
+        condition = (f" and {self.always}" if self.always else "") + condition
+        where = condition.replace(" and ", " where ", 1)
+        ranked = f"select {self.group} as c0, dense_rank() over ( order by count(*) desc ) as c1 from {self.table}{where} group by {self.group}"
         return self.labels(f"select t1.c0 from ( {ranked} ) as t1 where t1.c1 <= {number}")
 
 
@@ -108,6 +127,7 @@ CULTURES = Source(
     "microbiologyevents.spec_type_desc",
     lambda names: "select distinct microbiologyevents.spec_type_desc from microbiologyevents where microbiologyevents.spec_type_desc in "
     f"( {names} ) order by microbiologyevents.spec_type_desc",
+    counted="count( distinct microbiologyevents.charttime )",
 )  # fmt: skip
 
 

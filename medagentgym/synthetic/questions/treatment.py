@@ -146,7 +146,7 @@ def _most_frequent_beside_diagnosis(source: Source, noun: str) -> None:
         if not clear_ranks(rows.name[np.isin(rows.hadm_id, diagnoses.hadm_id[meant])], number):
             return None
         visits = f"select diagnoses_icd.hadm_id from diagnoses_icd where {DIAGNOSES.named(name)}{window.sql('diagnoses_icd.charttime')}"
-        query = source.most_frequent(number, f" where {source.table}.hadm_id in ( {visits} )")
+        query = source.most_frequent(number, f" and {source.table}.hadm_id in ( {visits} )")
         slots = {"n_rank": word, "time_filter_global1": window.phrase}
         return Drawn({"diagnosis_name": name}, query, slots, {0: window.tag, 2: "within-hosp"}, {3: word})
 

@@ -24,7 +24,7 @@ def _exact_place(column: str, facts: Facts, rng: random.Random) -> Drawn | None:
     if stretch not in places:
         return None
     word, order = rng.choice([("first", "asc"), ("last", "desc")])
-    query = f"select transfers.{column} from transfers where transfers.hadm_id in ( {whole_life(patient).admissions} )"
+    query = f"select transfers.{column} from transfers where transfers.hadm_id in ( {whole_life(facts, patient).admissions} )"
     query += f" and transfers.{column} is not null{window.sql('transfers.intime')} order by transfers.intime {order} limit 1"
     slots = {"time_filter_exact1": word, "time_filter_global1": window.phrase}
     return Drawn({"patient_id": patient.subject_id}, query, slots, {0: window.tag, 3: f"exact-{word}"})
@@ -60,7 +60,7 @@ def _came_to_unit(facts: Facts, rng: random.Random) -> Drawn | None:
         return None
     window = choose_window(rng, stretch.start)
     unit = stretch.care_unit if rng.random() < 0.65 else rng.choice(list(CARE_UNIT_WARDS))
-    query = f"select count(*) > 0 from transfers where transfers.hadm_id in ( {whole_life(facts.patient[admission.subject_id]).admissions} )"
+    query = f"select count(*) > 0 from transfers where transfers.hadm_id in ( {whole_life(facts, facts.patient[admission.subject_id]).admissions} )"
     query += f" and transfers.careunit = '{unit.lower()}'{window.sql('transfers.intime')}"
     value = {"patient_id": admission.subject_id, "care_unit": unit.lower()}
     return Drawn(value, query, {"time_filter_global1": window.phrase}, {0: window.tag})
@@ -74,7 +74,7 @@ def _icu_visits(facts: Facts, rng: random.Random) -> Drawn | None:
     admission, stay = pick(rng, facts.intensive_stays)
     window = choose_window(rng, stay.start, always=0, days=False)
     query = "select count( distinct icustays.icustay_id ) from icustays where icustays.hadm_id in "
-    query += f"( {whole_life(facts.patient[admission.subject_id]).admissions} ){window.sql('icustays.intime')}"
+    query += f"( {whole_life(facts, facts.patient[admission.subject_id]).admissions} ){window.sql('icustays.intime')}"
     return Drawn({"patient_id": admission.subject_id}, query, {"time_filter_global1": window.phrase}, {0: window.tag})
 
 
@@ -89,7 +89,7 @@ def _icu_length(facts: Facts, rng: random.Random) -> Drawn | None:
         return None
     word, order = rng.choice([("first", "asc"), ("last", "desc")])
     query = f"select {days_between('icustays.outtime', 'icustays.intime', 24)} from icustays where icustays.hadm_id in "
-    query += f"( {whole_life(facts.patient[admission.subject_id]).admissions} ) and icustays.outtime is not null"
+    query += f"( {whole_life(facts, facts.patient[admission.subject_id]).admissions} ) and icustays.outtime is not null"
     slots = {"time_filter_exact1": word}
     value = {"patient_id": admission.subject_id}
     return Drawn(value, f"{query} order by icustays.intime {order} limit 1", slots, {3: f"exact-{word}"}, {8: "hours"})
@@ -105,7 +105,7 @@ def _icu_hours(facts: Facts, rng: random.Random) -> Drawn | None:
     still = [admission for admission, stay in facts.intensive_stays if stay.end is None]
     admission = pick(rng, still)
     query = f"select {days_between('current_time', 'icustays.intime', 24)} from icustays where icustays.hadm_id in "
-    query += f"( {whole_life(facts.patient[admission.subject_id]).admissions} ) and icustays.outtime is null"
+    query += f"( {whole_life(facts, facts.patient[admission.subject_id]).admissions} ) and icustays.outtime is null"
     return Drawn({"patient_id": admission.subject_id}, query, {}, {0: "rel-icu-cur"}, {8: "hours"})
 
 
