@@ -363,7 +363,8 @@ class Config(BaseConfig):
     prompts: PromptConfig = PromptConfig()
     """Prompt templates."""
     protocol: Literal["submit", "oracle_stop"] = "submit"
-    """`submit`: the agent says when it is done. `oracle_stop`: the first attempt that the stop judge accepts ends the episode."""
+    """`submit`: the agent says when it is done, and its last attempt is judged; in questions on patient tables, where no program ever left an `answer`,
+    what the last one printed. `oracle_stop`: the first attempt that the stop judge accepts ends the episode."""
     stop_judge: Literal["strict", "published"] = "strict"
     """Judge that stops an episode under `oracle_stop`."""
     tell_verdict: bool = False
