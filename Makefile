@@ -59,7 +59,7 @@ lock: $(VENV)/.installed-development
 	  --extra bubblewrap -o requirements.lock - pyproject.toml
 	echo setuptools | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade -c requirements.lock \
 	  --extra bubblewrap --extra dev -o requirements-dev.lock - pyproject.toml
-	for family in ehr bioinformatics machine_learning; do \
+	for family in ehr bioinformatics machine_learning statistics; do \
 	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade -o envs/$$family.lock envs/$$family.in || exit 1; \
 	done
 
