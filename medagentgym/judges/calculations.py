@@ -1,7 +1,8 @@
 """Judges of clinical calculations (MedCalc-Bench): numbers with limits, dates, and gestational ages.
 
 A gold is `{"shape": "number", "value", "low", "high"}`, `{"shape": "date", "value": "YYYY-MM-DD"}` or `{"shape": "weeks_and_days", "value": [w, d]}`,
-each with `published`, the text as it stands in the task file; `read_gold` makes it of the texts of a row.
+each with `published`, the text as it stands in the task file; `read_gold` makes it of the texts of a row. Where it cannot, the gold is
+`{"shape": "unreadable", "published"}`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from medagentgym.judges.dates import read_date, read_weeks_and_days, show_weeks_
 from medagentgym.judges.references import ReferenceSummary
 from medagentgym.judges.single_numbers import number_of_text, read_number
 
+UNREADABLE = "unreadable"
+"""Shape of a gold that `read_gold` refuses; nothing is right there."""
 TOLERANCE = 0.05
 """Share of the gold by which an answer may differ where a row gives no limits: that of MedCalc-Bench's equations."""
 ZERO_TOLERANCE = 0.0005
@@ -77,10 +80,12 @@ class CalculationJudge:
                 given = read_date(evidence.answer)
                 said = "no date" if given is None else given.isoformat()
                 return _compared(said, reference["value"])
-            case _:
+            case "weeks_and_days":
                 age = read_weeks_and_days(evidence.answer)
                 said = "no weeks and days" if age is None else show_weeks_and_days(age)
                 return _compared(said, show_weeks_and_days(reference["value"]))
+            case _:
+                return _verdict(False, f"the gold cannot be read: {reference['published']!r}")
 
     def _number(self, gold: dict[str, Any], answer: Any) -> Verdict:
         number = read_number(answer)
@@ -96,6 +101,8 @@ class CalculationJudge:
         if reference["shape"] == "number":
             low, high = accepted_range(reference)
             return ReferenceSummary("usable", f"{reference['value']!r} in {low!r} to {high!r}", low, high)
+        if reference["shape"] == UNREADABLE:
+            return ReferenceSummary("error", "error")
         return ReferenceSummary("usable", str(reference["value"]))
 
 
