@@ -75,11 +75,23 @@ def code_of(action: Action) -> str:
     return str(action[1]["code"])
 
 
-def test_it_answers_a_good_share_of_the_answerable_questions_and_submits_every_time(experiment: Experiment, records: list[dict[str, Any]]) -> None:
+def test_it_answers_a_good_share_of_the_answerable_questions_and_ends_every_episode(experiment: Experiment, records: list[dict[str, Any]]) -> None:
     answerable = [record for record in records if not row_of(experiment, record)["is_impossible"]]
     assert sum(record["result"] == "success" for record in answerable) > 0.4 * len(answerable)
-    assert {record["stop_reason"] for record in records} == {"submitted"}
+    assert {record["stop_reason"] for record in records} == {"submitted", "abstained"}
     assert max(len(record["steps"]) for record in records) <= 12
+
+
+def test_it_abstains_from_most_impossible_questions_and_from_few_others(experiment: Experiment, records: list[dict[str, Any]]) -> None:
+    abstained = {True: 0, False: 0}
+    asked = {True: 0, False: 0}
+    for record in records:
+        impossible = row_of(experiment, record)["is_impossible"]
+        asked[impossible] += 1
+        abstained[impossible] += record["stop_reason"] == "abstained"
+        assert record["result"] == "failure" or (record["stop_reason"] == "abstained") == impossible
+    assert asked == {True: QUESTIONS // 10, False: QUESTIONS - QUESTIONS // 10}
+    assert abstained[True] > 0.5 * asked[True] and abstained[False] < 0.1 * asked[False]
 
 
 def test_its_programs_hold_queries_and_no_answers(experiment: Experiment, records: list[dict[str, Any]]) -> None:
@@ -134,6 +146,21 @@ def test_what_it_cannot_read_it_answers_with_none(question: str) -> None:
         action = agent.act("Nothing like it was found.")
     assert code_of(action) == "answer = None\n"
     assert agent.act(answered("null"))[0] == "submit"
+
+
+@pytest.mark.parametrize("question", ["Why is the sky blue?", "What will become of patient 5?"])
+def test_from_what_it_cannot_read_it_abstains_where_it_may(question: str) -> None:
+    agent = begun(question, ("request_info", "validate_code", "abstain", "submit"))
+    action = agent.act(None)
+    while action[0] == "request_info":
+        action = agent.act("Nothing like it was found.")
+    assert action == ("abstain", {})
+
+
+def test_it_does_not_abstain_from_what_it_can_read_but_not_answer() -> None:
+    agent = begun("What is the date of birth of patient 5?", ("request_info", "validate_code", "abstain", "submit"))
+    code_of(agent.act(None))
+    assert code_of(agent.act(FAILED)) == "answer = None\n"
 
 
 def test_without_a_database_it_answers_with_none() -> None:
