@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from scipy import stats
+from scipy import special
 
 LARGEST_SIZE = 10**9
 
@@ -83,10 +83,10 @@ class TTest(Design):
         """The power with `n` participants in each sample."""
         freedom = self.samples * (n - 1)
         noncentrality = abs(self.effect) * math.sqrt(n / self.samples)
-        critical = stats.t.isf(self.alpha / self.sides, freedom)
-        power = _or_zero(stats.nct.sf(critical, freedom, noncentrality))
+        critical = special.stdtrit(freedom, 1 - self.alpha / self.sides)
+        power = 1 - _or_zero(special.nctdtr(freedom, noncentrality, critical))
         if self.sides == 2:
-            power += _or_zero(stats.nct.cdf(-critical, freedom, noncentrality))
+            power += _or_zero(special.nctdtr(freedom, noncentrality, -critical))
         return power
 
 
@@ -120,8 +120,8 @@ class OneWayAnova(Design):
     def power(self, n: int) -> float:
         """The power with `n` participants in each group."""
         between, within = self.groups - 1, self.groups * (n - 1)
-        critical = stats.f.isf(self.alpha, between, within)
-        return _or_zero(stats.ncf.sf(critical, between, within, self.effect**2 * n * self.groups))
+        critical = special.fdtri(between, within, 1 - self.alpha)
+        return 1 - _or_zero(special.ncfdtr(between, within, self.effect**2 * n * self.groups, critical))
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,8 @@ class ChiSquareTest(Design):
 
     def power(self, n: int) -> float:
         """The power with `n` participants in all."""
-        return _or_zero(stats.ncx2.sf(stats.chi2.isf(self.alpha, self.freedom), self.freedom, self.effect**2 * n))
+        critical = special.chdtri(self.freedom, self.alpha)
+        return 1 - _or_zero(special.chndtr(critical, self.freedom, self.effect**2 * n))
 
 
 @dataclass(frozen=True)
@@ -193,9 +194,9 @@ class ProportionTest(Design):
     def power(self, n: int) -> float:
         """The power with `n` participants in each sample."""
         shift = abs(self.effect) * math.sqrt(n / self.samples)
-        critical = stats.norm.isf(self.alpha / self.sides)
-        power = float(stats.norm.sf(critical - shift))
-        return power + float(stats.norm.cdf(-critical - shift)) if self.sides == 2 else power
+        critical = special.ndtri(1 - self.alpha / self.sides)
+        power = float(special.ndtr(shift - critical))
+        return power + float(special.ndtr(-critical - shift)) if self.sides == 2 else power
 
 
 @dataclass(frozen=True)
@@ -222,12 +223,12 @@ class SurvivalTest(Design):
     def power(self, n: int) -> float:
         """The power with `n` participants in each group."""
         shift = math.sqrt(n * sum(self.failing)) * abs(self.hazard_ratio - 1) / (self.hazard_ratio + 1)
-        return float(stats.norm.cdf(shift - stats.norm.isf(self.alpha / self.sides)))
+        return float(special.ndtr(shift - special.ndtri(1 - self.alpha / self.sides)))
 
 
 _SIDES = {1: "one-sided", 2: "two-sided"}
 
 
 def _or_zero(probability: float) -> float:
-    """A tail probability. SciPy gives NaN for those that are too small to compute, far on the other side of a noncentral distribution."""
+    """A lower tail. SciPy gives NaN for one that is too small to compute, far below the centre of a noncentral distribution."""
     return 0.0 if math.isnan(probability) else float(probability)

@@ -93,9 +93,9 @@ def _one_sample(text: str) -> TTest:
 def _paired(text: str) -> TTest:
     difference, deviation = _numbers(
         text,
-        rf"(?:reduce|increase|lower|raise|change)s? [^.?]*?by {_NUMBER} \w+ with a standard deviation of {_NUMBER}",
+        rf"(?:reduce|increase|lower|raise|change)s? [^.?]*?by {_NUMBER} \S+ with a standard deviation of {_NUMBER}",
         "the difference and its standard deviation",
-        rf"(?:reduce|increase|lower|raise|change)s? [^.?]*?{_NUMBER} \w+ with a standard deviation of {_NUMBER}",
+        rf"(?:reduce|increase|lower|raise|change)s? [^.?]*?{_NUMBER} \S+ with a standard deviation of {_NUMBER}",
     )
     correlation = re.search(rf"correlation coefficient of {_NUMBER}", text, re.IGNORECASE)
     if correlation is not None:  # then the standard deviation is that of the measurements

@@ -159,13 +159,15 @@ def _explanation(asked: PowerQuestion, gold: Mapping[str, Any]) -> str | None:
     """The mistake that gives a wrong gold exactly, where it is one of the usual ones."""
     from medagentgym.power_analysis.designs import OneWayAnova
 
-    if isinstance(asked.design, OneWayAnova) and _is_exactly(gold, asked.answer(asked.design.with_sample_deviation)):
-        return "which takes f with the divisor k - 1 of a sample of means"
-    if asked.target == "power":
-        for design in (asked.design, *asked.other_readings):
-            size = _size_with_power(design, gold["value"])
-            if size is not None and _is_exactly(gold, design.power(size)):
-                return f"which is the power of {size} participants {design.counts} in {design.words}"
+    mistaken = [(design, "") for design in (asked.design, *asked.other_readings)]
+    if isinstance(asked.design, OneWayAnova):
+        mistaken.append((asked.design.with_sample_deviation, ", f taken with the divisor k - 1 of a sample of means"))
+    for design, remark in mistaken:
+        if asked.target == "size" and _is_exactly(gold, asked.answer(design)):
+            return f"which is right for {design.words}{remark}"
+        size = _size_with_power(design, gold["value"]) if asked.target == "power" else None
+        if size is not None and _is_exactly(gold, design.power(size)):
+            return f"which is the power of {size} participants {design.counts} in {design.words}{remark}"
     return None
 
 
