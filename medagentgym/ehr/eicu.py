@@ -47,10 +47,15 @@ def write_from_raw(source: RawSource, writer: DatabaseWriter) -> dict[str, Any]:
 
 
 def cohort_rules(data: DatasetConfig) -> CohortRules:
-    """How the cohort is drawn: the old are kept, as an age of 90. Made-up patients are all taken; their dates, too, come from the rules."""
+    """How the cohort is drawn: the old are kept, as an age of 90."""
     if data.synthetic is not None:
-        return replace(CohortRules.everything(seed=data.synthetic.seed), shift_times=True)
+        return made_up_rules(data.synthetic.seed)
     return CohortRules(under_age=None, sample_patients=data.sample_patients, current_share=data.current_share, seed=data.seed)
+
+
+def made_up_rules(seed: int) -> CohortRules:
+    """How made-up patients are cut: all are taken, and get their dates as real ones do."""
+    return replace(CohortRules.everything(seed), shift_times=True)
 
 
 def make_up(config: SyntheticConfig, folder: Path) -> MadeUp:

@@ -1,0 +1,1 @@
+"""Questions about the made-up records of eICU: `eicu.py` gathers their kinds, those of `medagentgym.synthetic.questions` among them."""
