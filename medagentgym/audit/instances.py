@@ -265,10 +265,14 @@ class InstanceAudit:
             self._judge(one, several, Played(tuple(attempts)))
 
     def _find_contradictions(self, audited: Sequence[AuditedInstance]) -> None:
-        """Of instances that look the same to an agent, none can be judged where what solves one does not solve another."""
+        """Of instances that look the same to an agent, none can be judged where what solves one does not solve another.
+
+        An instance whose reference is not accepted says nothing of others.
+        """
         groups: dict[str, list[AuditedInstance]] = defaultdict(list)
         for one in audited:
-            groups[one.sees].append(one)
+            if one.played is not None and one.accepted["reference"]["strict"]:
+                groups[one.sees].append(one)
         for members in groups.values():
             for one in members:
                 other = next((other for other in members if other is not one and self._contradict(one, other)), None)
@@ -276,14 +280,12 @@ class InstanceAudit:
                     one.reasons.setdefault(CONTRADICTION, f"instance {other.instance.idx}: the same question with another gold")
 
     def _contradict(self, one: AuditedInstance, other: AuditedInstance) -> bool:
-        """Whether what solves the one does not solve the other: their references say so, or, where these say nothing, the keys of their golds."""
-        if one.kind != other.kind:
-            return True
-        solved = [each.played for each in (one, other) if each.played is not None and each.accepted["reference"]["strict"]]
-        if len(solved) < 2 or not self._is_shared:
+        """Whether what solves the one does not solve the other; where evidence says nothing of another instance, the keys of their golds tell."""
+        if one.kind != other.kind or not self._is_shared:
             return one.key != other.key
         strict = self._judges["strict"]
-        return not all(played.verdict(strict, each.reference, "none").correct for played, each in zip(solved, (other, one), strict=True))
+        pairs = ((one, other), (other, one))
+        return not all(solving.played and solving.played.verdict(strict, solved.reference, "none").correct for solving, solved in pairs)
 
     def _in_parallel(self, what: str, items: Sequence[Any], function: Callable[[Any], None]) -> None:
         """Call `function` for every item, several at once. The first failure ends it."""
