@@ -15,6 +15,7 @@ from medagentgym.agent.baseline_rules.asked import Query, queries
 from medagentgym.agent.baseline_rules.query_parts import Reading
 from medagentgym.agent.baseline_rules.question import Question, read_question
 from medagentgym.agent.baseline_rules.terms import Name, lookups, names_in, numbers_as_names, unknown_names
+from medagentgym.agent.baseline_rules.treqs import answering as treqs
 from medagentgym.agent.conversation import ConversationAgent, Reply
 from medagentgym.env.replies import as_reply
 
@@ -52,6 +53,11 @@ class BaselineAgent(ConversationAgent):
     def _answer(self, text: str, now: str, database: str) -> Generator[str, str, str]:
         """Look terms up, and run the programs of one reading after another until one finds something. Gives the reply that left the last answer."""
         answered, is_read = None, False
+        if text and database and treqs.fits(self.start.fields.get("tables", "")):
+            query = yield from treqs.readings(text, database, self.permitted_actions)
+            answered = as_reply("validate_code", {"code": program(query, database)})
+            yield answered
+            return answered
         if text and now and database:
             question = read_question(text, now)
             offers = yield from self._look_up(question)
