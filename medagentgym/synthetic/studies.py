@@ -64,7 +64,7 @@ def make_rows(seed: int, mode: Mode, count: int) -> list[dict[str, Any]]:
         while row["question"] in asked:
             row = _row(make, target, chance)
         asked.add(row["question"])
-        rows.append({"task_id": f"{mode}-{seed}-{number}", **row})
+        rows.append(row)
     return rows
 
 

@@ -229,7 +229,6 @@ def _built_row(row: SourceRow, methods: Mapping[str, str], correction: SourceRow
     if fault is not None:
         gold["ungradable"] = f"{WRONG_GOLD}: {fault}"
     return {
-        "id": row.text("Row Number", str(row.idx)),
         "gold": gold,
         "about": {
             "note": row.text("Patient Note").strip(),
@@ -266,8 +265,8 @@ def _fault(calculator: str, gold: Mapping[str, Any]) -> str | None:
 def _corrections(path: Path | None, rows: list[SourceRow], mode: Mode) -> dict[int, SourceRow]:
     """The corrected labels of a mode, by `idx` of the row that they belong to.
 
-    A label names its row by `idx` or by `Row Number`; without a column `mode` it belongs to the test file. Raises `UserError` for a label that names a
-    row in neither way, that is about another calculator than its row, or is not the only one of its row, and where no label belongs to any row.
+    A label names its row by `idx` or by `Row Number`; without a column `mode` it belongs to the test file. Raises `UserError` for a label that names
+    its row in neither way, is about another calculator than its row, or is not the only one of its row, and where no label belongs to any row.
     """
     if path is None:
         return {}

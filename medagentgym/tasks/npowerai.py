@@ -1,7 +1,7 @@
 """Task npowerai: sample sizes and power of study designs that are described in words.
 
-Source: the published task files, whose rows have `task_type` (the kind of test), `estimate_target` (`size` or `power`), `question`, `answer` and
-maybe `task_id`. The build reads the design out of each question and computes the answer (`medagentgym.power_analysis`); a gold that agrees with no
+Source: the published task files, whose rows have `task_type` (the kind of test), `estimate_target` (`size` or `power`), `question` and
+`answer`. The build reads the design out of each question and computes the answer (`medagentgym.power_analysis`); a gold that agrees with no
 reading of its question is listed as wrong.
 """
 
@@ -58,7 +58,7 @@ class NPowerAI(TaskFileTask):
             if check.finding == "wrong":
                 gold["ungradable"] = f"{WRONG_GOLD}: {check.words}"
         about = {"task_type": row.text("task_type", "not stated").strip(), "target": target}
-        return {"id": row.text("task_id", str(row.idx)), "question": question, "gold": gold, "about": about}
+        return {"question": question, "gold": gold, "about": about}
 
     @classmethod
     def made_up_rows(cls, synthetic: SyntheticConfig, mode: Mode) -> list[dict[str, Any]]:

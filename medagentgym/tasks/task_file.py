@@ -4,10 +4,10 @@ A subclass says how a row of a source file becomes a built row (`built_row`), ho
 What it gets: both layouts (the published folder with `{train,test}_tasks.jsonl`, and files named one by one in `data.questions`), made-up rows where
 it can make them up, a build that is whole or not at all, digests, and the manifest.
 
-A built row is a JSON object. `id` and `question` (the text that the agent reads) are needed. `gold` is an object that no agent ever meets: what the
-judges compare with, the reference solution, and `ungradable` where an attempt cannot be judged, with the reason. Changing nothing but `gold` makes no
-episode run again; it is judged again. `about`, where a task has it, holds what is known of an instance besides, of which an agent meets no more than
-`question` makes of it.
+A built row is a JSON object. `question` (the text that the agent reads) is needed; `id` is made of mode and `idx` where it is not given. `gold` is an
+object that no agent ever meets: what the judges compare with, the reference solution, and `ungradable` where an attempt cannot be judged, with the
+reason. Changing nothing but `gold` makes no episode run again; it is judged again. `about`, where a task has it, holds what is known of an instance
+besides, of which an agent meets no more than `question` makes of it.
 """
 
 from __future__ import annotations
@@ -181,7 +181,10 @@ class TaskFileTask(Task):
             rows: dict[Mode, list[dict[str, Any]]] = {}
             for mode, (source_rows, source_digest) in cls._source_rows(config).items():
                 _progress(f"{cls.name}: {mode}: {len(source_rows):,} rows")
-                rows[mode] = [{"idx": row.idx, **built} for row, built in zip(source_rows, cls.built_rows(source_rows, mode, config), strict=True)]
+                rows[mode] = [
+                    {"idx": row.idx, "id": f"{mode}-{row.idx}", **built}
+                    for row, built in zip(source_rows, cls.built_rows(source_rows, mode, config), strict=True)
+                ]
                 _write_rows(tasks_file(staging, mode), rows[mode])
                 questions[mode] = {
                     "rows": len(rows[mode]),
