@@ -15,15 +15,15 @@ Rows = list[dict[str, Any]]
 COLUMNS = {
     "PATIENTS": "ROW_ID SUBJECT_ID GENDER DOB DOD EXPIRE_FLAG",
     "ADMISSIONS": "ROW_ID SUBJECT_ID HADM_ID ADMITTIME DISCHTIME ADMISSION_TYPE ADMISSION_LOCATION DISCHARGE_LOCATION INSURANCE LANGUAGE RELIGION "
-    "MARITAL_STATUS ETHNICITY",
+    "MARITAL_STATUS ETHNICITY DIAGNOSIS",
     "D_ICD_DIAGNOSES": "ROW_ID ICD9_CODE SHORT_TITLE LONG_TITLE",
     "D_ICD_PROCEDURES": "ROW_ID ICD9_CODE SHORT_TITLE LONG_TITLE",
-    "D_LABITEMS": "ROW_ID ITEMID LABEL FLUID",
+    "D_LABITEMS": "ROW_ID ITEMID LABEL FLUID CATEGORY",
     "D_ITEMS": "ROW_ID ITEMID LABEL LINKSTO",
     "DIAGNOSES_ICD": "ROW_ID SUBJECT_ID HADM_ID SEQ_NUM ICD9_CODE",
     "PROCEDURES_ICD": "ROW_ID SUBJECT_ID HADM_ID SEQ_NUM ICD9_CODE",
-    "LABEVENTS": "ROW_ID SUBJECT_ID HADM_ID ITEMID CHARTTIME VALUE VALUENUM VALUEUOM",
-    "PRESCRIPTIONS": "ROW_ID SUBJECT_ID HADM_ID STARTDATE ENDDATE DRUG DOSE_VAL_RX DOSE_UNIT_RX ROUTE",
+    "LABEVENTS": "ROW_ID SUBJECT_ID HADM_ID ITEMID CHARTTIME VALUE VALUENUM VALUEUOM FLAG",
+    "PRESCRIPTIONS": "ROW_ID SUBJECT_ID HADM_ID ICUSTAY_ID STARTDATE ENDDATE DRUG_TYPE DRUG FORMULARY_DRUG_CD DOSE_VAL_RX DOSE_UNIT_RX ROUTE",
     "CHARTEVENTS": "ROW_ID SUBJECT_ID HADM_ID ICUSTAY_ID ITEMID CHARTTIME VALUE VALUENUM VALUEUOM",
     "INPUTEVENTS_CV": "ROW_ID SUBJECT_ID HADM_ID ICUSTAY_ID CHARTTIME ITEMID AMOUNT AMOUNTUOM",
     "OUTPUTEVENTS": "ROW_ID SUBJECT_ID HADM_ID ICUSTAY_ID CHARTTIME ITEMID VALUE VALUEUOM",
@@ -94,11 +94,13 @@ def raw_rows() -> dict[str, Rows]:
             INSURANCE=" Medicare ",
             MARITAL_STATUS="MARRIED",
             ETHNICITY="WHITE",
+            DIAGNOSIS="SEPSIS\\FEVER  ",
         )
 
     for patient in [*ADULTS, CHILD, ELDER, LONG_STAYER]:
         born = {CHILD: 2145, ELDER: 1850}.get(patient, 2080 + patient)
-        add("PATIENTS", SUBJECT_ID=patient, GENDER="FM"[patient % 2], DOB=f"{born}-03-04 00:00:00", DOD="2190-01-01 00:00:00" if patient == 1 else "")
+        died = {"DOD": "2190-01-01 00:00:00", "EXPIRE_FLAG": 1} if patient == 1 else {"EXPIRE_FLAG": 0}
+        add("PATIENTS", SUBJECT_ID=patient, GENDER="FM"[patient % 2], DOB=f"{born}-03-04 00:00:00", **died)
         admission(patient, 10 * patient, "2150-03-01 08:00:00", "2150-04-30 09:00:00" if patient == LONG_STAYER else "2150-03-05 09:00:00")
     admission(2, 21, "2150-06-01 08:00:00", "2150-06-03 10:30:00")
 
@@ -106,7 +108,7 @@ def raw_rows() -> dict[str, Rows]:
     add("D_ICD_DIAGNOSES", ICD9_CODE="0389", SHORT_TITLE="Septicemia NOS", LONG_TITLE="Unspecified septicemia")
     add("D_ICD_PROCEDURES", ICD9_CODE="3893", SHORT_TITLE="Venous cath NEC", LONG_TITLE="Venous catheterization, not elsewhere classified")
     add("D_ICD_PROCEDURES", ICD9_CODE="3893", SHORT_TITLE="A second title", LONG_TITLE="Of the same code")
-    add("D_LABITEMS", ITEMID=50971, LABEL="Potassium", FLUID="Blood")
+    add("D_LABITEMS", ITEMID=50971, LABEL="Potassium", FLUID="Blood", CATEGORY="Chemistry")
     for item, label, table in [
         (211, "Heart Rate", "chartevents"),
         (30056, "Po Intake", "inputevents_cv"),
@@ -124,7 +126,7 @@ def raw_rows() -> dict[str, Rows]:
         add("DIAGNOSES_ICD", **of_stay, SEQ_NUM=1, ICD9_CODE="4019")
         add("DIAGNOSES_ICD", **of_stay, SEQ_NUM=2, ICD9_CODE="99999")
         add("PROCEDURES_ICD", **of_stay, SEQ_NUM=1, ICD9_CODE="3893")
-        add("LABEVENTS", **of_stay, ITEMID=50971, CHARTTIME=f"{day} 10:00:00", VALUE="4.1", VALUENUM="4.1", VALUEUOM="mEq/L")
+        add("LABEVENTS", **of_stay, ITEMID=50971, CHARTTIME=f"{day} 10:00:00", VALUE="4.1", VALUENUM="4.1", VALUEUOM="mEq/L", FLAG="abnormal")
         add("LABEVENTS", SUBJECT_ID=patient, ITEMID=50971, CHARTTIME=f"{day} 11:00:00", VALUE="4.2", VALUENUM="4.2", VALUEUOM="mEq/L")
         add("LABEVENTS", **of_stay, ITEMID=50971, CHARTTIME=f"{day} 12:00:00", VALUE="HEMOLYZED", VALUEUOM="mEq/L")
         for drug, dose, unit in [("Warfarin", "5", "mg"), ("Warfarin", "2.5", "mg"), ("Heparin", "5,000", "UNIT"), ("Warfarin", "7", "AMP")]:
@@ -135,7 +137,9 @@ def raw_rows() -> dict[str, Rows]:
                 **of_stay,
                 STARTDATE=f"{day} 00:00:00",
                 ENDDATE=f"{day} 00:00:00",
+                DRUG_TYPE="MAIN",
                 DRUG=drug,
+                FORMULARY_DRUG_CD=f"{drug[:4].upper()}{dose}",
                 DOSE_VAL_RX=dose,
                 DOSE_UNIT_RX=unit,
                 ROUTE="PO",
