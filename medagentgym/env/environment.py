@@ -302,7 +302,7 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
 
     def _spec(self, read_only: Mapping[str, Path] | None) -> BoxSpec:
         mounts = self.task.mounts(self.instance) if read_only is None else read_only
-        return box_spec(self.config.sandbox, interpreter(self.config, self.task), mounts)
+        return replace(box_spec(self.config.sandbox, interpreter(self.config, self.task), mounts), preload=self.task.preload)
 
     def _end_box(self) -> None:
         self._box = None

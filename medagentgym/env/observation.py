@@ -35,9 +35,10 @@ def describe_limit(name: str, limits: Limits) -> str:
     return words.get(name, f"limit reached: {name}")
 
 
-def describe_step(result: StepResult, limits: Limits, characters: int) -> str:
+def describe_step(result: StepResult, limits: Limits, characters: int, *, expects_answer: bool = True) -> str:
     """The observation of a code step or a shell command: how it ended, what it printed, what it left in `answer`.
 
+    `expects_answer` is false where no `answer` is wanted of the code, so that none is missed.
     Holds no times, so that the same step always reads the same. At most about `characters` characters long.
     """
     if result.exit_status == 0:
@@ -55,8 +56,8 @@ def describe_step(result: StepResult, limits: Limits, characters: int) -> str:
         sections.append(("answer", preview_answer(result.answer)))
     filled = [(name, text.rstrip("\n")) for name, text in sections if text.strip()]
     if not filled:
-        parts.append("Nothing was printed and no `answer` was left.")
-    elif not result.has_answer and result.exit_status == 0:
+        parts.append("Nothing was printed and no `answer` was left." if expects_answer else "Nothing was printed.")
+    elif expects_answer and not result.has_answer and result.exit_status == 0:
         parts.append("No `answer` was left.")
     share = characters // max(1, len(filled))
     parts += [f"{name}:\n{shorten(text, share)}" for name, text in filled]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from medagentgym.judges.base import Judge
+from medagentgym.sandbox.base import BoxSpec
 from medagentgym.tasks.broken_programs import another_answer, surplus_answer
 from medagentgym.tasks.cheats import generic_cheats
 from medagentgym.tasks.execution import Boxes, Execution
@@ -55,6 +56,8 @@ class Task(ABC):
     """Why there is nothing to submit, where no attempt has been made."""
     boxes_an_episode: ClassVar[int] = 1
     """How many boxes an episode may hold at once: 2 where `execute` takes a fresh one."""
+    preload: ClassVar[tuple[str, ...]] = BoxSpec.preload
+    """Modules that its boxes import once, when they start."""
     is_classification: ClassVar[bool] = False
     """Whether every question has one of a few answers, so that tables show the balanced accuracy beside the success rate."""
     printed_value_counts: ClassVar[bool] = False
