@@ -221,12 +221,9 @@ class EhrQuestionTask(Task):
         return {"gold": instance.record["gold"], "published": instance.record["answer"]}
 
     def reference_code(self, instance: Instance) -> str:
-        """A program that runs the gold SQL on the database. For an impossible question, one that says that there is no answer.
-
-        Raises `UserError` where the gold SQL cannot be run.
-        """
+        """A program that runs the gold SQL on the database. Raises `UserError` where it cannot be run, and for an impossible question."""
         if instance.record["is_impossible"]:
-            return "answer = None\n"
+            raise UserError(f"{self.name} {instance.idx}: the database cannot answer the question, so no program leaves the right answer")
         gold = instance.record["gold"]
         if gold["status"] == "error":
             raise UserError(f"{self.name} {instance.idx}: the gold SQL cannot be run ({gold['reason']})")

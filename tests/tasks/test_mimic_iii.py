@@ -183,13 +183,26 @@ def test_the_prompt_tells_now_and_shows_every_table_and_no_gold(task: MimicIII) 
 def test_the_reference_code_satisfies_the_strict_judge_on_every_question(task: MimicIII) -> None:
     judges = task.judges()
     assert set(judges) == {"strict", "published"}
-    for idx in range(5):
+    for idx in {0, 1, 2, 3, 4} - MimicIII.impossible(task.config):
         instance = task.instance(idx)
         answer = run(task, task.reference_code(instance))
         evidence = Evidence(has_answer=True, answer=answer, stdout=f"{answer}\n", stderr="", exit_status=0)
         assert judges["strict"].judge(task.reference(instance), evidence).correct, instance.question
         wrong = Evidence(has_answer=True, answer=[["something else"]], stdout="", stderr="", exit_status=0)
         assert not judges["strict"].judge(task.reference(instance), wrong).correct, instance.question
+
+
+def test_to_an_impossible_question_abstaining_is_right_and_no_program_leaves_the_right_answer(task: MimicIII) -> None:
+    instance = task.instance(2)
+    assert task.is_impossible(instance) and task.reference_actions(instance) == [("abstain", {})]
+    with pytest.raises(UserError, match="mimic_iii 2: the database cannot answer the question"):
+        task.reference_code(instance)
+    reference, strict = task.reference(instance), task.judges()["strict"]
+    assert reference["gold"]["impossible"] is True and "impossible" not in task.reference(task.instance(0))["gold"]
+    abstention = Evidence(has_answer=False, answer=None, stdout="", stderr="", exit_status=None, abstained=True)
+    assert strict.judge(reference, abstention).correct and not strict.judge(task.reference(task.instance(0)), abstention).correct
+    for answer in (None, [], 0, "abstain"):
+        assert not strict.judge(reference, Evidence(has_answer=True, answer=answer, stdout="None\n", stderr="", exit_status=0)).correct
 
 
 def test_the_reference_holds_gold_and_published_form(task: MimicIII) -> None:
