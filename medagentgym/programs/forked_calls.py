@@ -210,7 +210,7 @@ class Session:
         waiting = [value for name, value in self.main.__dict__.items() if name != STAND_IN]
         while waiting:
             value = waiting.pop()
-            if isinstance(value, type) and value not in found and value.__new__ is object.__new__ and value.__dictoffset__:
+            if isinstance(value, type) and value not in found and vars(object)["__new__"] is value.__new__ and value.__dictoffset__:
                 found[value] = f"{value.__module__}.{value.__qualname__}"
                 if value.__module__ == "__main__":
                     waiting += vars(value).values()
