@@ -120,7 +120,7 @@ def _columns(rng: random.Random, admission: Admission) -> tuple[str, str]:
     rows = {"DEMOGRAPHIC": admission.demographic}
     rows |= {table: rng.choice(events) for table, events in admission.events.items()}
     available = [place for place in ASKED if rows.get(place[0], {}).get(place[1]) is not None]
-    chosen = rng.sample(available, rng.choice((1, 2)))
+    chosen = rng.sample(available, min(rng.choice((1, 2)), len(available)))
     events = {table for table, _ in chosen if table != "DEMOGRAPHIC"}
     if len(events) > 1:
         chosen, events = chosen[:1], {chosen[0][0]}
