@@ -135,9 +135,11 @@ def _laboratory(facts: Facts, admission: Admission, name: int, rng: random.Rando
         time, value = int(rows.time[position]), float(rows.value[position])
         is_wrong = rng.random() < SHARE_OF_ERRORS / len(chosen)
         if is_wrong and rng.random() < 0.5:
-            value = _other_value(value, {other for when, other in measured if when == time}, rng)
+            changed = _other_value(value, {other for when, other in measured if when == time}, rng)
+            value, is_wrong = (value, False) if changed is None else (changed, True)
         elif is_wrong:
-            time = _other_time(time, {when for when, _ in measured}, rng)
+            moved = _other_time(time, {when for when, _ in measured}, rng)
+            time, is_wrong = (time, False) if moved is None else (moved, True)
         day, hour = moment(time).strftime("%Y-%m-%d"), moment(time).strftime("%H:%M")
         statements.append(
             Statement(
@@ -161,9 +163,11 @@ def _medication(facts: Facts, admission: Admission, name: int, rng: random.Rando
     is_wrong = rng.random() < SHARE_OF_ERRORS
     kind = rng.choice(["dose", "day", "drug"]) if is_wrong else ""
     if kind == "dose":
-        dose = _other_value(dose, {float(rows.value[other]) for other in positions}, rng)
+        changed = _other_value(dose, {float(rows.value[other]) for other in positions}, rng)
+        dose, is_wrong = (dose, False) if changed is None else (changed, True)
     elif kind == "day":
-        time = _other_time(time, {int(rows.time[other]) for other in positions}, rng)
+        moved = _other_time(time, {int(rows.time[other]) for other in positions}, rng)
+        time, is_wrong = (time, False) if moved is None else (moved, True)
     elif kind == "drug":
         given = {rows.names[int(other)] for other in rows.name[_positions(rows, admission)]}
         never = [other for other in rows.names if other not in given and not any(other in one or one in other for one in given)]
@@ -206,22 +210,19 @@ def _coded(facts: Facts, admission: Admission, name: int, rng: random.Random, ta
     return Sentence(title, f"{statement.text}.", (statement,))
 
 
-def _other_value(value: float, taken: set[float], rng: random.Random) -> float:
-    """A number of the same look that is none of `taken`."""
-    while True:
-        changed = value * rng.choice([0.5, 0.7, 1.4, 2.0]) + rng.choice([0, 1])
-        changed = float(round(changed)) if value.is_integer() else round(changed, 1)
-        if changed > 0 and changed != value and all(abs(changed - other) > 1e-6 for other in taken):
-            return changed
+def _other_value(value: float, taken: set[float], rng: random.Random) -> float | None:
+    """A number of the same look that is none of `taken`, if there is one near."""
+    changed = [value * factor + shift for factor in (0.5, 0.7, 1.4, 2.0) for shift in (0, 1)]
+    rounded = [float(round(number)) if value.is_integer() else round(number, 1) for number in changed]
+    free = [number for number in rounded if number > 0 and all(abs(number - other) > 1e-6 for other in (value, *taken))]
+    return rng.choice(free) if free else None
 
 
-def _other_time(time: int, taken: set[int], rng: random.Random) -> int:
-    """The same time of another day, on which none of `taken` lies."""
+def _other_time(time: int, taken: set[int], rng: random.Random) -> int | None:
+    """The same time of another day, on which none of `taken` lies, if there is one near."""
     days = {other // DAY for other in taken}
-    while True:
-        changed = time + rng.choice([-3, -2, -1, 1, 2, 3]) * DAY * rng.choice([1, 1, 1, 5])
-        if changed // DAY not in days:
-            return changed
+    free = [time + shift * DAY for shift in range(-20, 21) if (time // DAY + shift) not in days]
+    return rng.choice(free) if free else None
 
 
 # --- notes and questions ------------------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from medagentgym.agent.baseline_rules.notes import program
 from medagentgym.config import Config
 from medagentgym.errors import UserError
 from medagentgym.judges.base import Evidence
@@ -147,8 +148,9 @@ def test_the_published_judge_lets_true_win_over_false(stdout: str, gold: str, co
     assert PublishedEhrConJudge().judge({"published": [gold]}, evidence(stdout)).correct is correct
 
 
-def test_made_up_notes_contradict_the_tables_exactly_where_an_error_is_planted(tmp_path: Path) -> None:
-    task = opened(tmp_path, synthetic={"patients": 40, "seed": 3, "train": 20, "test": 40})
+@pytest.mark.parametrize("seed", [3, 5])
+def test_made_up_notes_contradict_the_tables_exactly_where_an_error_is_planted(tmp_path: Path, seed: int) -> None:
+    task = opened(tmp_path, synthetic={"patients": 60, "seed": seed, "train": 20, "test": 40})
     labels = []
     for idx in range(40):
         instance = task.instance(idx)
@@ -159,6 +161,20 @@ def test_made_up_notes_contradict_the_tables_exactly_where_an_error_is_planted(t
         labels.append(namespace["answer"])
     assert 5 < sum(labels) < 30
     assert not task.is_credentialed(task.config)
+
+
+def test_the_rules_of_the_baseline_read_made_up_notes(tmp_path: Path) -> None:
+    task = opened(tmp_path, synthetic={"patients": 60, "seed": 8, "train": 0, "test": 40})
+    right = 0
+    for idx in range(40):
+        instance = task.instance(idx)
+        fields = task.prompt_fields(instance)
+        written = program(fields["question"], fields["database"], fields["tables"])
+        assert written is not None
+        namespace: dict[str, Any] = {}
+        exec(written.replace("/data/", f"{tmp_path}/built/visible/"), namespace)
+        right += namespace["answer"] == instance.record["gold"]["has_error"]
+    assert right >= 36
 
 
 def test_every_question_of_made_up_notes_is_about_something_that_its_note_mentions(tmp_path: Path) -> None:
