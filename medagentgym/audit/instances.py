@@ -90,11 +90,16 @@ class AuditedInstance:
         return not self.reasons
 
     @property
+    def satisfied_by(self) -> ReferenceSummary:
+        """Which answers solve it, for floors: those of the same key, or in the range."""
+        if self.kind == IMPOSSIBLE:
+            return ReferenceSummary("usable", IMPOSSIBLE)
+        return self.gold if self.gold is not None else ReferenceSummary("usable", digest(self.reference))
+
+    @property
     def key(self) -> str:
         """The same for instances that one and the same answer solves."""
-        if self.kind == IMPOSSIBLE:
-            return IMPOSSIBLE
-        return self.gold.key if self.gold is not None else digest(self.reference)
+        return self.satisfied_by.key
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
 """What an audit says: the table of the instances, the summary of the probes with their floors, and the same for people.
 
 The *floor* of a cheat is what chance gives it, among the instances that can be judged: `none` nothing, `constant` the number of instances that the
-best constant answer solves, `guesses` the number that as many commonest golds solve together. A strict judge that accepts more, or a broken
+best constant answer solves, `guesses` the number that as many of the best answers solve together. A strict judge that accepts more, or a broken
 reference, can be fooled. The published judge is known to be; what it lets through stands beside.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from tabulate import tabulate
 
 from medagentgym.audit.files import COLUMNS
 from medagentgym.audit.instances import Instances, ProbeForm, counts_by_reason
+from medagentgym.judges.references import ReferenceSummary, most_satisfied
 
 STRICT = "strict"
 SUMMARY_COLUMNS = ["task", "mode", "what", "name", "instances", "floor_kind", "floor", "within_floor"]
@@ -43,21 +43,19 @@ class ProbeSummary:
 
 def probe_summaries(instances: Instances) -> list[ProbeSummary]:
     """Every probe of a mode, over the instances that can be judged."""
-    counts = Counter(one.key for one in instances.gradable)
+    references = [one.satisfied_by for one in instances.gradable]
     summaries = []
     for form in instances.probes:
         played = [one.accepted[form.name] for one in instances.gradable if form.name in one.accepted]
         accepted = {judge: sum(verdicts[judge] for verdicts in played) for judge in instances.judges}
-        summaries.append(ProbeSummary(form, len(played), accepted, _floor(form, counts)))
+        summaries.append(ProbeSummary(form, len(played), accepted, _floor(form, references)))
     return summaries
 
 
-def _floor(form: ProbeForm, counts: Counter[str]) -> int | None:
+def _floor(form: ProbeForm, references: Sequence[ReferenceSummary]) -> int | None:
     if form.kind == "reference":
         return None
-    if form.floor == "none":
-        return 0
-    return sum(count for _, count in counts.most_common(form.guesses))
+    return 0 if form.floor == "none" else most_satisfied(references, form.guesses)
 
 
 def fooled(task: str, modes: Sequence[Instances]) -> list[str]:

@@ -37,7 +37,7 @@ class Probe:
     """Names of actions and their parameters."""
     floor: Floor
     """How often a strict judge may accept it, as a share of the gradable instances: `none` never, `constant` as often as the best constant answer,
-    `guesses` as often as one of as many commonest golds as it makes attempts. A probe counts as accepted where its last attempt is; with `guesses`,
+    `guesses` as often as one of as many of the best answers as it makes attempts. A probe counts as accepted where its last attempt is; with `guesses`,
     where any of its attempts is, as under `oracle_stop`."""
 
 
