@@ -37,8 +37,8 @@ class Probe:
     """Names of actions and their parameters."""
     floor: Floor
     """How often a strict judge may accept it, as a share of the gradable instances: `none` never, `constant` as often as the best constant answer,
-    `guesses` as often as one of as many of the best answers as it makes attempts. A probe counts as accepted where its last attempt is; with `guesses`,
-    where any of its attempts is, as under `oracle_stop`."""
+    `guesses` as often as one of as many of the best answers as it makes attempts. A probe counts as accepted where its last attempt is; with
+    `guesses`, where any of its attempts is, as under `oracle_stop`."""
 
 
 def code_probe(name: str, kind: Kind, floor: Floor, *programs: str) -> Probe:

@@ -44,6 +44,10 @@ def test_an_installed_package_adds_a_task_and_an_agent_that_run_through_snakemak
     record = json.loads((tmp_path / "work" / "doses" / "multiplier" / "test" / "history_0.json").read_text())
     assert record["agent"] == "multiplier" and record["steps"][0]["action"] == "validate_code"
 
+    assert "5 of 5 instances can be judged" in project.run("audit", PYTHONPATH=str(installed))
+    audit = list(csv.DictReader((tmp_path / "work" / "audit" / "doses_summary.csv").read_text().splitlines()))
+    assert {row["within_floor"] for row in audit if row["what"] in ("broken", "cheat")} == {"True"}
+
 
 def test_without_the_package_its_task_is_unknown_in_one_line(tmp_path: Path) -> None:
     project = Project(tmp_path, {"name": "test", "work_dir": "work", "task": "doses", "data": {"data_path": str(tmp_path)}})
