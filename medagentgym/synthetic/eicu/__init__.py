@@ -29,7 +29,7 @@ _MODES: tuple[Mode, ...] = ("train", "test")
 def generate(config: SyntheticConfig, folder: Path) -> None:
     """Write `folder/raw/<table>.csv.gz` and `folder/questions/{train,test}.json`.
 
-    After a failure nothing of it is left. Raises `UserError` where `folder` exists, or where the patients give too few different questions.
+    After a failure nothing of it is left. Raises `UserError` where `folder` holds something, or where the patients give too few different questions.
     """
     from medagentgym.ehr.eicu import made_up_rules
     from medagentgym.ehr.eicu_cut import EicuCut
@@ -41,8 +41,8 @@ def generate(config: SyntheticConfig, folder: Path) -> None:
     from medagentgym.synthetic.questions.making import make_questions
     from medagentgym.synthetic.writing import write_questions, write_table
 
-    if folder.exists():
-        raise UserError(f"{folder}: is there already; give a new folder")
+    if folder.exists() and any(folder.iterdir()):
+        raise UserError(f"{folder}: not empty; give an empty or a new folder")
     with staged_folder(folder) as workplace:
         raw, questions, scratch = workplace / "raw", workplace / "questions", workplace / "scratch"
         raw.mkdir()
