@@ -49,8 +49,8 @@ def check_sandboxes(arguments: Sequence[str]) -> int:
     from medagentgym.sandbox import probe_backends
 
     backends = probe_backends()
-    rows = [(backend.name, "yes" if backend.works else "no", backend.level, backend.reason) for backend in backends]
-    print(tabulate(rows, headers=("sandbox", "works", "isolation", "reason"), disable_numparse=True))
+    rows = [(backend.name, "yes" if backend.works else "no", backend.level, backend.memory, backend.reason) for backend in backends]
+    print(tabulate(rows, headers=("sandbox", "works", "isolation", "memory of a box", "reason"), disable_numparse=True))
     return 0 if any(backend.works and backend.name != "none" for backend in backends) else 1
 
 

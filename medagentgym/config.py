@@ -20,6 +20,12 @@ CredentialName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9
 """The name of a credential, which is also the name of an environment variable."""
 
 
+IndexAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@\\]+(/[^\s?#@\\]*)?$", max_length=500)]
+"""The address of a package index, without credentials."""
+
+HostName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$", max_length=260)]
+"""A host, and a port where it is not the usual one."""
+
 Index = Annotated[int, Ge(0)]
 """Position of an instance in the source question file, counted from 0."""
 
@@ -236,6 +242,14 @@ class SandboxConfig(Block):
 
     backend: Literal["auto", "bubblewrap", "landlock", "none"] = "auto"
     """`auto`: the strongest that works here, else the run is refused. `none` runs code unprotected and is only taken by name."""
+    network: Literal["none", "package-index"] = "none"
+    """`package-index`: code can install from one package index, `package_index`, and reaches nothing else. Needs `bubblewrap`."""
+    package_index: IndexAddress = "https://pypi.org/simple"
+    """Address of that index, where its list of projects is; credentials are `PACKAGE_INDEX_USER` and `PACKAGE_INDEX_PASSWORD`."""
+    package_index_hosts: list[HostName] = ["files.pythonhosted.org"]
+    """Other hosts (`host` or `host:port`) from which files may be fetched that its pages link to."""
+    package_index_mb: int = Field(512, ge=1)
+    """What one episode may fetch from it, MiB."""
     python: InputPath | None = None
     """Interpreter for the code steps, or the folder of a virtual or conda environment; null: the environment of the task's family."""
     wall_seconds: float = Field(120.0, gt=0)

@@ -15,7 +15,7 @@ from pydantic import StringConstraints
 from pydantic.fields import FieldInfo
 from rapidfuzz import fuzz, process
 
-from medagentgym.config import Block, Config, CredentialName, MustExist, Name, ReadKind
+from medagentgym.config import Block, Config, CredentialName, HostName, IndexAddress, MustExist, Name, ReadKind
 
 KeyPath = tuple[str | int, ...]
 """Where a value lies in the configuration, for example `("experiments", 1, "agent", "llm")`."""
@@ -140,6 +140,10 @@ def expects(annotation: Any) -> str:
     """What a value must be, in words: `an integer, at least 1, or null`."""
     if annotation == Name:
         return "a name of letters, digits, `.`, `_` and `-`"
+    if annotation == HostName:
+        return "a host"
+    if annotation == IndexAddress:
+        return "the address of a package index, without credentials"
     if annotation == CredentialName:
         return "the name of a credential"
     origin = get_origin(annotation)

@@ -11,7 +11,7 @@ from medagentgym.errors import UserError
 _SECRET_KEY = re.compile(r"(^|[_-])((api|access|secret|private)[_-]?key|secret|token|password|passwd|pwd|authorization|credentials?)$", re.IGNORECASE)
 _SECRET_VALUE = re.compile(
     r"^(sk-[\w-]{8,}|gh[pousr]_\w{16,}|hf_\w{16,}|AKIA[0-9A-Z]{16}|xox[a-z]-\S{8,}|AIza[\w-]{30,}|Bearer\s+\S{8,}|eyJ[\w-]{8,}\.[\w-]{8,}\.\S*|[0-9a-f]{32,})$"
-    r"|^[a-z][a-z0-9+.-]*://[^/\s]*:[^/\s]*@"
+    r"|^[a-z][a-z0-9+.-]*://[^/\s]*@"
     r"|[?&](api[_-]?key|key|token|sig)=\S{8,}",
     re.IGNORECASE,
 )

@@ -118,6 +118,8 @@ def configuration_part(config: Config) -> dict[str, Any]:
     part = dict(_flatten(config.model_dump(mode="json")))
     if config.agent.name != "llm":
         part = {key: value for key, value in part.items() if not key.startswith("agent.llm.")}
+    if config.sandbox.network == "none":
+        part = {key: value for key, value in part.items() if not key.startswith("sandbox.package_index")}
     part["prompts"] = prompt_digest(config)
     if config.protocol == "oracle_stop" and config.scoring.size_tolerance > 0:
         part["scoring.size_tolerance"] = config.scoring.size_tolerance  # here the strict judge ends episodes

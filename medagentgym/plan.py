@@ -361,6 +361,10 @@ def _check_spending(config: Config) -> None:
     task = get_task_class(config.task)
     check_data_policy(config, credentialed=task.is_credentialed(config))
     environments.interpreter(config, task)
+    if config.sandbox.network != "none":
+        from medagentgym.sandbox import choose_backend
+
+        choose_backend(config.sandbox.backend, network=config.sandbox.network)
 
 
 def check_built_data(config: Config) -> None:

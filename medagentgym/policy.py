@@ -1,4 +1,4 @@
-"""Where credentialed patient records may go.
+"""Where credentialed patient records may go: to models, and to the package index of the sandbox, whose requests name what the code chooses.
 
 PhysioNet's data use terms restrict sending records to model services. A task on such records runs with models on this machine, on hosts listed under
 `data_policy.private_hosts`, and with hosted services for which `data_policy.acknowledged` states on what basis they may have the records.
@@ -19,10 +19,14 @@ from medagentgym.errors import UserError
 def check_data_policy(config: Config, *, credentialed: bool) -> list[dict[str, Any]]:
     """Refuse to send credentialed records to a service for which nothing permits it.
 
-    Returns, for the run to record, one entry for each model: `model` (its key), `endpoint` (host), `permitted_by` (`not credentialed`, `loopback`,
-    `private host` or `acknowledged`) and `basis` (None, or what was acknowledged). Raises `UserError` that says what to write in the configuration.
+    Returns, for the run to record, one entry for each model, and one for the package index where boxes are shown one: `model` (its key), `endpoint`
+    (host), `permitted_by` (`not credentialed`, `loopback`, `private host` or `acknowledged`) and `basis` (None, or what was acknowledged). Raises
+    `UserError` that says what to write in the configuration.
     """
-    return [_permit(config, key, model, credentialed) for key, model in models_in_use(config)]
+    permissions = [_permit(config, key, model, credentialed) for key, model in models_in_use(config)]
+    if config.sandbox.network != "none":
+        permissions.append(_permit_address(config, "sandbox.package_index", config.sandbox.package_index, credentialed))
+    return permissions
 
 
 def _permit(config: Config, key: str, model: ModelConfig, credentialed: bool) -> dict[str, Any]:
@@ -33,7 +37,12 @@ def _permit(config: Config, key: str, model: ModelConfig, credentialed: bool) ->
             return {"model": key, "endpoint": None, "permitted_by": "not credentialed", "basis": None}
         needed = "port or base_url" if model.model_type == "vLLM" else "base_url, or AZURE_OPENAI_ENDPOINT in the credentials"
         raise UserError(f"{where}{key}: says not where the model is; give {needed}")
-    host = endpoint_host(address, f"{key}.base_url")
+    return _permit_address(config, key, address, credentialed, address_key=f"{key}.base_url")
+
+
+def _permit_address(config: Config, key: str, address: str, credentialed: bool, *, address_key: str | None = None) -> dict[str, Any]:
+    where = f"{config.config_path}: " if config.config_path else ""
+    host = endpoint_host(address, address_key or key)
     entry = {"model": key, "endpoint": host, "basis": None}
     if not credentialed:
         return {**entry, "permitted_by": "not credentialed"}

@@ -4,7 +4,7 @@ Templates are Jinja2 files. They are given the fields of `Task.prompt_fields` an
 
 - `actions`: the permitted actions, each with `name`, `description`, `example`, and `parameters` (`name`, `description`, `required`, `choices`);
 - `permitted`: their names;
-- `task`, `mode`, `protocol`, `tell_verdict`, `num_steps`, `wall_seconds`, `observation_characters`: as configured.
+- `task`, `mode`, `protocol`, `tell_verdict`, `num_steps`, `wall_seconds`, `network`, `observation_characters`: as configured.
 
 A template is one file: it cannot include others, so that its text alone is what the fingerprint must know. A field that does not exist is an error.
 """
@@ -58,6 +58,7 @@ def render_prompt(config: Config, fields: Mapping[str, str], permitted: Sequence
         "tell_verdict": config.tell_verdict,
         "num_steps": config.num_steps,
         "wall_seconds": config.sandbox.wall_seconds,
+        "network": config.sandbox.network,
         "observation_characters": config.env.observation_characters,
         **fields,
     }

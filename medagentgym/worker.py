@@ -58,7 +58,7 @@ def open_experiment(config: Config) -> Iterator[Experiment]:
     permissions = check_data_policy(config, credentialed=task.is_credentialed(config))
     wanted = fingerprint.complete(config, task) | {"data_policy": permissions}
     with infrastructure_boundary("sandbox"):
-        backend = choose_backend(config.sandbox.backend)
+        backend = choose_backend(config.sandbox.backend, network=config.sandbox.network)
     task.box_has_own_paths = backend.own_file_system
     folder = ExperimentPlan.folder_of(config)
     with infrastructure_boundary("disk"):
@@ -69,10 +69,10 @@ def open_experiment(config: Config) -> Iterator[Experiment]:
 
 
 def load_needed_credentials(config: Config) -> None:
-    """Take the credentials into this process's environment where a model of the configuration needs any."""
+    """Take the credentials into this process's environment where a model of the configuration needs any, or a package index may."""
     from medagentgym.credentials import load_credentials, required_credentials
 
-    if required_credentials(config) and config.credentials_path.exists():
+    if (required_credentials(config) or config.sandbox.network != "none") and config.credentials_path.exists():
         load_credentials(config.credentials_path)
 
 

@@ -56,7 +56,7 @@ def make_environment(
     load_needed_credentials(experiment)
     check_data_policy(experiment, credentialed=task_class.is_credentialed(experiment))
     interpreter(experiment, task_class)
-    backend = choose_backend(experiment.sandbox.backend)
+    backend = choose_backend(experiment.sandbox.backend, network=experiment.sandbox.network)
     opened = task_class(folder, experiment)
     opened.box_has_own_paths = backend.own_file_system
     pool = BoxPool(backend, size=opened.boxes_an_episode)

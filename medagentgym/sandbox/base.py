@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from medagentgym.errors import UserError
+
 DATA_FOLDER = "/data"
 WORK_FOLDER = "/work"
 
@@ -32,6 +34,20 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class PackageIndex:
+    """The one package index that is shown to a box, read-only. Who holds it knows the credentials; the box never does."""
+
+    url: str
+    """Address of its list of projects, without credentials: `https://pypi.org/simple`."""
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    hosts: tuple[str, ...] = ()
+    """Other hosts (`files.pythonhosted.org`, `host:8443`) from which files may be fetched that its pages link to."""
+    total_mb: int = 512
+    """What one episode may take from it altogether, MiB."""
+
+
+@dataclass(frozen=True)
 class BoxSpec:
     """What a box is made of. Two boxes of the same spec are interchangeable."""
 
@@ -42,6 +58,8 @@ class BoxSpec:
     limits: Limits = Limits()
     preload: tuple[str, ...] = ("numpy", "pandas", "sqlite3")
     """Modules that are imported once when the box starts, where they are installed."""
+    package_index: PackageIndex | None = None
+    """The package index that code can install from; None: there is no network at all."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +129,14 @@ class Box(Protocol):
         ...
 
 
+def refuse_package_index(backend: Backend) -> UserError:
+    """What a backend says whose boxes have no network of their own, when a package index is to be shown in one."""
+    return UserError(
+        f"sandbox.network: package-index needs boxes with a network of their own, which {backend.name} has not; write sandbox.backend: bubblewrap, "
+        "or sandbox.network: none"
+    )
+
+
 class Backend(Protocol):
     """A way of making boxes."""
 
@@ -120,6 +146,8 @@ class Backend(Protocol):
     """How strong the isolation is, in a word that `docs/sandbox.md` explains, for example `namespaces`, `namespaces-root`, `none`."""
     own_file_system: bool
     """Whether its boxes show data at paths of their own (`/data`); else the code sees the host's paths."""
+    own_network: bool
+    """Whether its boxes have a loopback of their own, on which a package index can be shown."""
 
     def start(self, spec: BoxSpec) -> Box:
         """Start a box. Raises `InfrastructureError("sandbox", ...)`."""

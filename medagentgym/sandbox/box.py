@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import select
+import signal
 import socket
 import stat
 import struct
@@ -22,7 +23,9 @@ import psutil
 from medagentgym.errors import AgentError, InfrastructureError, one_line
 from medagentgym.sandbox.answers import MalformedAnswerError, decode
 from medagentgym.sandbox.base import BoxSpec, Limits, StepResult
+from medagentgym.sandbox.control_groups import make_group
 from medagentgym.sandbox.interpreter import write_bytecode
+from medagentgym.sandbox.package_index import PORT, PackageIndexServer
 
 START_SECONDS = 60.0
 GRACE_SECONDS = 15.0
@@ -45,6 +48,12 @@ FILE_PROBLEMS = {
 }
 """Why a file is not taken out of a box: the zygote's word, and what it means."""
 
+MEBIBYTE = 1024 * 1024
+KERNEL_BYTES = 32 * MEBIBYTE
+"""Memory of the kernel on behalf of a box (page tables, stacks, socket buffers) that is not held against its limit."""
+
+_CREDENTIALS = struct.Struct("=3i")
+"""Process, user and group of a sender, `man 7 unix`."""
 _LONGEST_PATH = 4096
 _LARGEST_FRAME = 65_536
 _LIMIT_NAMES = frozenset(limit.name for limit in fields(Limits))
@@ -64,6 +73,8 @@ class Launch:
     """Descriptors that the command inherits; closed on the host after the start."""
     clean_up: Callable[[], None] = lambda: None
     """Called once when the box is closed."""
+    files_in_memory: int = 0
+    """Bytes that the files of the box may take in memory, besides its processes."""
 
 
 def _fix_addresses() -> None:
@@ -122,15 +133,31 @@ class ZygoteBox:
         self._clean_up = launch.clean_up
         self._errors = os.memfd_create("sandbox-errors", os.MFD_CLOEXEC)
         self._channel, far_end = socket.socketpair()
+        self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)  # the greeting is to say who sent it
         self._process: subprocess.Popen[bytes] | None = None
+        self._group = make_group()
+        self._kills = 0
+        self._services: list[PackageIndexServer] = []
         try:
             with far_end:
                 self._process = _launcher.start(
                     [*launch.command, str(far_end.fileno())], launch.environment, (far_end.fileno(), *launch.descriptors), self._errors
                 )
             self._channel.settimeout(START_SECONDS)
-            self._send_frame({"limits": asdict(spec.limits), "preload": list(spec.preload), "text_bytes": self._stdout_bytes, **launch.settings})
-            self.start_report = self._receive_frame()
+            self._put_into_group(self._greeted())
+            ports = [] if spec.package_index is None else [PORT]
+            self._send_frame(
+                {
+                    "limits": asdict(spec.limits),
+                    "preload": list(spec.preload),
+                    "text_bytes": self._stdout_bytes,
+                    "ports": ports,
+                    **launch.settings,
+                }
+            )
+            self.start_report, listeners = self._receive_frame_with(len(ports))
+            self._serve(listeners)
+            self._limit_group(launch.files_in_memory)
         except BaseException as error:
             reason = self._last_words()
             self.close()
@@ -143,6 +170,36 @@ class ZygoteBox:
         if self.start_report.get("compiled"):
             write_bytecode(spec.python, spec.preload)
 
+    def _greeted(self) -> int:
+        """The process number of the zygote, whatever it calls itself: the kernel states it beside the greeting."""
+        greeting, ancillary, _, _ = self._channel.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
+        self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+        if not greeting:
+            raise ConnectionError("the box is gone")
+        return int(_CREDENTIALS.unpack(ancillary[0][2])[0])
+
+    def _put_into_group(self, zygote: int) -> None:
+        """Have the kernel bound the box from its first import on, where that can be had."""
+        if self._group is None:
+            return
+        try:
+            self._group.add(zygote)
+        except OSError:
+            self._group.remove()
+            self._group = None
+
+    def _limit_group(self, files_in_memory: int) -> None:
+        """Bound what the box may use beyond what it holds now."""
+        if self._group is not None:
+            limits = self.spec.limits
+            self._group.limit_processes(limits.processes + 1)
+            self._group.limit_memory(self._group.own_bytes() + limits.memory_mb * MEBIBYTE + files_in_memory + KERNEL_BYTES)
+
+    def _killed_for_memory(self) -> bool:
+        """Whether the kernel has killed something in the box since the last time because its memory was used up."""
+        before, self._kills = self._kills, self._kills if self._group is None else self._group.kills()
+        return self._kills > before
+
     @property
     def closed(self) -> bool:
         """Whether the box cannot be used any more."""
@@ -151,6 +208,13 @@ class ZygoteBox:
     @property
     def _stdout_bytes(self) -> int:
         return int(self.spec.limits.output_bytes * SHARE_OF_STDOUT)
+
+    def _serve(self, listeners: list[int]) -> None:
+        """Serve the package index on the socket that came out of the box."""
+        for descriptor in listeners:
+            assert self.spec.package_index is not None
+            listener = socket.socket(fileno=descriptor)
+            self._services.append(PackageIndexServer(listener, self.spec.package_index, self.spec.limits.file_mb * MEBIBYTE))
 
     # --- the episode's calls --------------------------------------------------------------------------------------------------------------------
 
@@ -192,8 +256,8 @@ class ZygoteBox:
             self._channel.settimeout(GRACE_SECONDS)
             self._channel.sendall(b"f")
             self._send_frame({"path": path})
-            head, descriptors, _, _ = socket.recv_fds(self._channel, 4, 1, socket.MSG_CMSG_CLOEXEC)
-            problem = self._receive_body(head + self._receive(4 - len(head)))["problem"]
+            answer, descriptors = self._receive_frame_with(1)
+            problem = answer["problem"]
             if problem is None and descriptors:
                 return descriptors.pop()
             problem = FILE_PROBLEMS[problem]
@@ -222,19 +286,26 @@ class ZygoteBox:
         try:
             self._channel.settimeout(RESET_SECONDS)
             self._channel.sendall(b"x")
-            return self._receive_frame().get("clean") is True
+            clean = self._receive_frame().get("clean") is True
         except (OSError, ValueError, InfrastructureError):
             self.close()
             return False
+        for service in self._services:
+            service.begin_episode()
+        return clean
 
     def close(self) -> None:
         """Kill everything in the box, see `Box.close`."""
         if self._process is None and self._errors < 0:
             return
         self._channel.close()
+        for service in self._services:
+            service.close()
         if self._process is not None:
             self._end(self._process)
             self._process = None
+        if self._group is not None:
+            self._group.remove()
         os.close(self._errors)
         self._errors = -1
         self._clean_up()
@@ -281,7 +352,9 @@ class ZygoteBox:
             text = self._receive(_count(result, "text", self._stdout_bytes))
             for output in outputs:
                 output.drain()
-            return _step_result(result, outputs, answer, text)
+            if self._killed_for_memory():
+                result = {**result, "limits": [*result["limits"], "memory_mb"], "exit": None if _was_killed(result["exit"], kind) else result["exit"]}
+            step = _step_result(result, outputs, answer, text)
         except (OSError, ValueError, KeyError, TypeError) as error:
             reason = self._last_words()
             self.close()
@@ -292,6 +365,9 @@ class ZygoteBox:
         finally:
             for output in outputs:
                 output.close()
+        for service in self._services:
+            service.raise_failure()
+        return step
 
     def _read_until_answered(self, outputs: list[_Output], deadline: float) -> None:
         poll = select.poll()
@@ -323,6 +399,16 @@ class ZygoteBox:
 
     def _receive_frame(self) -> dict[str, Any]:
         return self._receive_body(self._receive(4))
+
+    def _receive_frame_with(self, most: int) -> tuple[dict[str, Any], list[int]]:
+        """A frame, and at most so many descriptors that came with it."""
+        head, descriptors, _, _ = socket.recv_fds(self._channel, 4, most, socket.MSG_CMSG_CLOEXEC)
+        try:
+            return self._receive_body(head + self._receive(4 - len(head))), descriptors
+        except BaseException:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            raise
 
     def _receive_body(self, head: bytes) -> dict[str, Any]:
         (length,) = struct.unpack("!I", head)
@@ -423,6 +509,11 @@ def _text(raw: bytes, *, cut: bool) -> str:
             if raw[-back] < 0x80:
                 break
     return raw.decode("utf-8", "replace")
+
+
+def _was_killed(exit_status: Any, kind: bytes) -> bool:
+    """Whether a step ended by being killed, itself or (as a shell tells it) its last command."""
+    return exit_status == -signal.SIGKILL or (kind == b"s" and exit_status == 128 + signal.SIGKILL)
 
 
 def _count(result: dict[str, Any], key: str, most: int) -> int:

@@ -23,11 +23,14 @@ from medagentgym.sandbox.box import Launch, ZygoteBox
 from medagentgym.sandbox.environment import step_environment
 from medagentgym.sandbox.identity import unused_identity
 from medagentgym.sandbox.interpreter import Interpreter, describe
+from medagentgym.sandbox.package_index import ADDRESS
 from medagentgym.sandbox.seccomp import filter_program
 
 PROGRAM_FOLDER = "/run/sandbox"
 ENVIRONMENT_FOLDER = "/opt/environment"
-"""Where a virtual environment appears in the box, wherever it is on the host."""
+"""The prefix of a virtual environment in the box, wherever it is on the host."""
+PACKAGES_FOLDER = "/opt/packages"
+"""Where its packages appear: outside of the prefix, so that `pip` takes them as installed and never tries to remove one."""
 INSTALLATION_FOLDER = "/opt/interpreter"
 """Where a Python installation appears that cannot be at its own path."""
 
@@ -46,6 +49,7 @@ class BubblewrapBackend:
 
     name = "bubblewrap"
     own_file_system = True
+    own_network = True
 
     def __init__(self) -> None:
         self._as_root = os.geteuid() == 0
@@ -68,14 +72,19 @@ class BubblewrapBackend:
             ]
             program_filter = files.open(filter_program(own_network=True, own_processes=True, own_files=True))
             command += [*files.arguments, "--remount-ro", "/", "--chdir", WORK_FOLDER, "--seccomp", str(program_filter), "--clearenv"]
-            for name, value in _environment(interpreter).items():
+            for name, value in _environment(interpreter, spec).items():
                 command += ["--setenv", name, value]
             command += ["--", f"{ENVIRONMENT_FOLDER}/bin/python", "-s", f"{PROGRAM_FOLDER}/zygote.py"]
         except BaseException:
             files.close()
             raise
         settings = {"work": WORK_FOLDER, "scratch": _WRITABLE, "capped": _WRITABLE, "identity": identity, "process_limit": spec.limits.processes + 1}
-        launch = Launch(command=command, settings=settings, descriptors=tuple(files.descriptors))
+        launch = Launch(
+            command=command,
+            settings=settings,
+            descriptors=tuple(files.descriptors),
+            files_in_memory=len(_WRITABLE) * spec.limits.work_mb * MEGABYTE,
+        )
         return ZygoteBox(spec, launch, data_folder=DATA_FOLDER, work_folder=WORK_FOLDER)
 
     def _isolation(self) -> list[str]:
@@ -198,10 +207,14 @@ def _interpreter_mounts(files: _Files, interpreter: Interpreter) -> Iterator[str
         yield from ("--symlink", str(executable), str(inside / "bin" / name))
     files.add_read_only(b'#!/bin/sh\nexec python -m pip "$@"\n', str(inside / "bin" / "pip"), "0555")
     if interpreter.is_virtual:
-        library = interpreter.packages.parents[1].relative_to(interpreter.prefix)
-        yield from ("--ro-bind", str(interpreter.prefix / library), str(inside / library))
+        library = interpreter.packages.parents[1]
+        packages = PurePosixPath(PACKAGES_FOLDER) / interpreter.packages.relative_to(library)
+        yield from (*_parents(str(packages)), "--ro-bind", str(library), PACKAGES_FOLDER)
+        link = inside / interpreter.packages.relative_to(interpreter.prefix) / "environment.pth"
+        yield from _parents(str(link))
+        files.add_read_only(f"import site; site.addsitedir({str(packages)!r})\n".encode(), str(link))
         files.add_read_only(_environment_configuration(interpreter, executable), str(inside / "pyvenv.cfg"))
-        yield from _without_this_package(interpreter.packages, inside / interpreter.packages.relative_to(interpreter.prefix))
+        yield from _without_this_package(interpreter.packages, packages)
 
 
 def _environment_configuration(interpreter: Interpreter, executable: PurePosixPath) -> bytes:
@@ -218,10 +231,13 @@ def _without_this_package(packages: Path, inside: PurePosixPath) -> Iterator[str
         yield from ("--tmpfs", str(inside / "medagentgym"), "--remount-ro", str(inside / "medagentgym"))
 
 
-def _environment(interpreter: Interpreter) -> dict[str, str]:
+def _environment(interpreter: Interpreter, spec: BoxSpec) -> dict[str, str]:
     installation = _installation_in_box(interpreter)
     path = ":".join(dict.fromkeys(f"{folder}/bin" for folder in (ENVIRONMENT_FOLDER, installation, "/usr/local", "/usr")))
-    environment = step_environment(path=f"{path}:/bin", home=WORK_FOLDER, temporary="/tmp")
+    index = "" if spec.package_index is None else ADDRESS
+    environment = step_environment(
+        path=f"{path}:/bin", home=WORK_FOLDER, temporary="/tmp", below_prefix=interpreter.below_prefix, package_index=index
+    )
     if installation == PurePosixPath(INSTALLATION_FOLDER):
         environment["LD_LIBRARY_PATH"] = f"{installation}/lib"
     return environment

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 
-def step_environment(*, path: str, home: str, temporary: str) -> dict[str, str]:
+OWN_PACKAGES = ".packages"
+"""Folder of the episode's own packages, in its work folder."""
+
+
+def step_environment(*, path: str, home: str, temporary: str, below_prefix: Sequence[str] = (), package_index: str = "") -> dict[str, str]:
     """All environment variables of a box.
 
-    What `pip` installs goes to the episode's own folder, where later steps find it.
+    What `pip` installs goes to the episode's own folder, where later steps find it. `below_prefix` says where it goes there if the packages of the
+    environment are to count as installed (they cannot be changed in such a box, and nothing is installed twice); without it, everything that a
+    package needs is installed with it. `package_index` is the address, in the box, of the index from which packages come.
+
     Numerical libraries get one thread each: the episodes of a worker run side by side, and sums then do not depend on the number of cores.
     """
+    own = f"{home}/{OWN_PACKAGES}"
     return {
-        "PATH": path,
+        "PATH": f"{own}/bin:{path}",
         "HOME": home,
         "TMPDIR": temporary,
         "USER": "agent",
@@ -20,8 +29,9 @@ def step_environment(*, path: str, home: str, temporary: str) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
         "PYTHONUTF8": "1",
-        "PYTHONPATH": f"{home}/.packages",
-        "PIP_TARGET": f"{home}/.packages",
+        "PYTHONPATH": ":".join(f"{own}/{folder}" for folder in below_prefix) or own,
+        "PIP_PREFIX" if below_prefix else "PIP_TARGET": own,
+        **({"PIP_INDEX_URL": package_index, "PIP_DEFAULT_TIMEOUT": "100"} if package_index else {}),
         "PIP_RETRIES": "0",
         "PIP_NO_CACHE_DIR": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",

@@ -12,9 +12,11 @@ from medagentgym.errors import UserError, one_line
 
 _QUESTION = """
 import json, os, sys, sysconfig
+scheme = sysconfig.get_preferred_scheme("prefix") if sys.version_info >= (3, 10) else "posix_prefix"
+below = [os.path.relpath(sysconfig.get_path(kind, scheme, {"base": "/", "platbase": "/"}), "/") for kind in ("purelib", "platlib")]
 print(json.dumps({
     "executable": os.path.realpath(sys.executable), "prefix": sys.prefix, "base_prefix": sys.base_prefix,
-    "version": list(sys.version_info[:2]), "packages": sysconfig.get_path("purelib"),
+    "version": list(sys.version_info[:2]), "packages": sysconfig.get_path("purelib"), "below_prefix": list(dict.fromkeys(below)),
 }))
 """
 _IMPORT_ALL = """
@@ -39,6 +41,8 @@ class Interpreter:
     """The installation, which has the standard library. The same as `prefix` where there is no virtual environment."""
     packages: Path
     """`site-packages` of the environment."""
+    below_prefix: tuple[str, ...]
+    """Where `pip install --prefix` puts packages, relative to the prefix."""
 
     @property
     def is_virtual(self) -> bool:
@@ -66,7 +70,8 @@ def _describe(python: Path, changed: int) -> Interpreter:
         raise UserError(f"sandbox.python: {python} does not run ({reason}); give the path of a Python interpreter") from error
     if tuple(answer["version"]) < OLDEST:
         raise UserError(f"sandbox.python: {python} is Python {'.'.join(map(str, answer['version']))}; 3.10 is the oldest that works")
-    return Interpreter(*(Path(answer[key]) for key in ("executable", "prefix", "base_prefix", "packages")))
+    executable, prefix, base_prefix, packages = (Path(answer[key]) for key in ("executable", "prefix", "base_prefix", "packages"))
+    return Interpreter(executable, prefix, base_prefix, packages, tuple(answer["below_prefix"]))
 
 
 @lru_cache(maxsize=16)

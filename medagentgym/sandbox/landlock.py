@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from medagentgym.errors import InfrastructureError, UserError
-from medagentgym.sandbox.base import DATA_FOLDER, BoxSpec
+from medagentgym.sandbox.base import DATA_FOLDER, BoxSpec, refuse_package_index
 from medagentgym.sandbox.box import Launch, ZygoteBox
 from medagentgym.sandbox.confinement import OLDEST_ABI, landlock_abi
 from medagentgym.sandbox.environment import step_environment
@@ -35,6 +35,7 @@ class LandlockBackend:
 
     name = "landlock"
     own_file_system = False
+    own_network = False
 
     def __init__(self) -> None:
         self._as_root = os.geteuid() == 0
@@ -42,6 +43,8 @@ class LandlockBackend:
 
     def start(self, spec: BoxSpec) -> ZygoteBox:
         """Start a box. Raises `InfrastructureError` where the kernel's Landlock is missing or too old, `UserError` for the interpreter."""
+        if spec.package_index is not None:
+            raise refuse_package_index(self)
         abi = landlock_abi()
         if abi < OLDEST_ABI:
             raise InfrastructureError(

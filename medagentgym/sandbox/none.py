@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from medagentgym.sandbox.base import DATA_FOLDER, BoxSpec
+from medagentgym.sandbox.base import DATA_FOLDER, BoxSpec, refuse_package_index
 from medagentgym.sandbox.box import Launch, ZygoteBox
 from medagentgym.sandbox.environment import step_environment
 from medagentgym.sandbox.identity import processes_of_this_user
@@ -22,10 +22,13 @@ class NoBackend:
 
     name = "none"
     own_file_system = False
+    own_network = False
     level = "none"
 
     def start(self, spec: BoxSpec) -> ZygoteBox:
         """Start a box. Raises `InfrastructureError` where the interpreter does not come up, `UserError` where it is none."""
+        if spec.package_index is not None:
+            raise refuse_package_index(self)
         interpreter = describe(spec.python)
         folder = Path(tempfile.mkdtemp(prefix="medagentgym-box-"))
         work, temporary = folder / "work", folder / "tmp"

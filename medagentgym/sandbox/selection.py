@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from medagentgym.errors import InfrastructureError, MedAgentGymError, one_line
-from medagentgym.sandbox.base import Backend, BoxSpec
+from medagentgym.errors import InfrastructureError, MedAgentGymError, UserError, one_line
+from medagentgym.sandbox.base import Backend, BoxSpec, refuse_package_index
 from medagentgym.sandbox.bubblewrap import BubblewrapBackend
+from medagentgym.sandbox.control_groups import memory_guard
 from medagentgym.sandbox.landlock import LandlockBackend
 from medagentgym.sandbox.none import NoBackend
 
@@ -34,6 +35,8 @@ class Probe:
     """The level of isolation, see `docs/sandbox.md`."""
     reason: str
     """Why it does not work, and what to do; empty where it does."""
+    memory: str = ""
+    """What bounds the memory of a whole box: a control group and its version, or the watch."""
 
 
 @lru_cache(maxsize=len(_BACKENDS))
@@ -50,7 +53,7 @@ def probe(name: str) -> Probe:
             box.close()
     except MedAgentGymError as error:
         return Probe(name, works=False, level=backend.level, reason=f"{one_line(error).removeprefix('sandbox: ')}; {_ADVICE[name]}")
-    return Probe(name, works=works, level=backend.level, reason=reason)
+    return Probe(name, works=works, level=backend.level, reason=reason, memory=memory_guard())
 
 
 def probe_backends() -> list[Probe]:
@@ -58,18 +61,25 @@ def probe_backends() -> list[Probe]:
     return [probe(name) for name in _BACKENDS]
 
 
-def choose_backend(name: str) -> Backend:
-    """The backend `name`, or with `auto` the strongest that works here; never `none` unless by name.
+def choose_backend(name: str, *, network: str = "none") -> Backend:
+    """The backend `name`, or with `auto` the strongest that works here; never `none` unless by name. `network` is what its boxes are to have.
 
-    Raises a fatal `InfrastructureError` that says why nothing works and what to install.
+    Raises a fatal `InfrastructureError` that says why nothing works and what to install, and `UserError` where what works has not that network.
     """
     candidates = [candidate for candidate in _BACKENDS if candidate != "none"] if name == "auto" else [name]
     failures = []
     for candidate in candidates:
         if candidate not in _BACKENDS:
             raise InfrastructureError("sandbox", f"there is no backend {candidate!r}; there are {', '.join(_BACKENDS)}", fatal=True)
+        backend = _BACKENDS[candidate]()
+        if network != "none" and not backend.own_network:
+            if name == candidate:
+                raise refuse_package_index(backend)
+            continue
         outcome = probe(candidate)
         if outcome.works:
-            return _BACKENDS[candidate]()
+            return backend
         failures.append(f"{candidate}: {outcome.reason}")
+    if network != "none":
+        raise UserError(f"sandbox.network: {network} needs boxes with a network of their own, which do not work here. {' | '.join(failures)}")
     raise InfrastructureError("sandbox", f"code cannot be run safely here. {' | '.join(failures)}", fatal=True)

@@ -6,7 +6,8 @@ nothing of an earlier one. It uses the standard library only and needs no file o
 
 The control channel is a stream socket, inherited as the descriptor named on the command line. A frame is a length (4 bytes, big-endian) and JSON.
 
-1. The host sends one frame, the box's settings (see `Settings`); the zygote imports the modules of `preload` and answers `{"ready": true, ...}`.
+1. The zygote sends one byte, by which the kernel tells the host its process number. The host sends one frame, the box's settings (see `Settings`);
+   the zygote imports the modules of `preload` and answers `{"ready": true, ...}`, with the listening sockets that were asked for as `SCM_RIGHTS`.
 2. A request is one byte. `r` (run) and `s` (shell) are followed by one frame, which carries the write ends of two pipes for stdout and stderr as
    `SCM_RIGHTS` and is read *by the forked child*; `f` (file) is followed by one frame with a path; `x` (reset) stands alone.
 3. The answer is a frame; that of `r` is followed by as many bytes of encoded answer and of text as the frame says. When it comes, nothing that the
@@ -36,6 +37,7 @@ import stat
 import struct
 import sys
 import time
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 PR_SET_PDEATHSIG = 1
@@ -48,8 +50,12 @@ PR_CAP_AMBIENT_RAISE = 2
 CAP_DAC_READ_SEARCH = 2
 CAPABILITY_VERSION = 0x20080522
 
+GREETING = b"z"
+AFRESH = "afresh"
+"""Argument of an interpreter that runs one program and is no zygote."""
 LONGEST_REQUEST = 1 << 20
 WATCH_SECONDS = 0.05
+LISTEN_BACKLOG = 32
 LOOK_SECONDS = 0.25
 """How often watched folders are looked through."""
 RESET_SECONDS = 1.0
@@ -90,6 +96,8 @@ class Settings:
         """How many processes and threads the kernel may count for the box's user."""
         self.confinement: dict[str, Any] | None = data.get("confinement")
         """What `confinement.Confinement` takes, where the box itself does not isolate."""
+        self.ports: list[int] = data["ports"]
+        """Ports of the box's own loopback on which the host listens."""
         self.text_bytes: int = data["text_bytes"]
         """Longest text of an unprinted answer."""
 
@@ -133,10 +141,15 @@ def receive_step(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
     return json.loads(receive_exactly(channel, struct.unpack("!I", head)[0])), list(descriptors)
 
 
-def send_frame(channel: socket.socket, data: dict[str, Any]) -> None:
-    """Send one frame."""
+def send_frame(channel: socket.socket, data: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+    """Send one frame, with descriptors where there are any."""
     encoded = json.dumps(data).encode()
-    channel.sendall(struct.pack("!I", len(encoded)) + encoded)
+    head = struct.pack("!I", len(encoded))
+    if descriptors:
+        socket.send_fds(channel, [head], list(descriptors))
+        channel.sendall(encoded)
+    else:
+        channel.sendall(head + encoded)
 
 
 # --- the child: one step ------------------------------------------------------------------------------------------------------------------------
@@ -166,9 +179,6 @@ class Step:
             os.write(2, f"sandbox: the step could not be started: {error!r}\n".encode())
             os._exit(70)
 
-    def _report(self, state: int, answer: int = 0, text: int = 0, limit: int = 0) -> None:
-        self.shared[: _STATUS.size] = _STATUS.pack(state, answer, text, limit)
-
     def _take_over(self, descriptors: list[int], start: int) -> None:
         """Make the pipes of the host stdout and stderr, and close everything else."""
         os.dup2(descriptors[0], 1)
@@ -196,27 +206,104 @@ class Step:
         os.execv("/bin/sh", ["sh", "-c", command])
 
     def _run_code(self, code: str, seed: int) -> NoReturn:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self.zygote.is_superseded():
+            self._run_afresh(code, seed)
         sys.path[:0] = ["", *self.zygote.writable_paths]
-        random.seed(seed)
-        numpy_random = sys.modules.get("numpy.random")
-        if numpy_random is not None:
-            numpy_random.seed(seed % 2**32)
-        for name, stream in (("stdin", open(0, closefd=False)), ("stdout", _text_stream(1)), ("stderr", _text_stream(2))):  # noqa: SIM115
-            setattr(sys, name, stream)
-            setattr(sys, f"__{name}__", stream)
-        shared, report, limits, text_bytes = self.shared, self._report, self.settings.limits, self.settings.text_bytes
-        answers = self.zygote.answers
-        variables = _fresh_main(code)
-        process = os.getpid()
-        status, limit = _execute(code, variables)
-        if os.getpid() != process:  # a fork that the code made and that ran on to the end of the program
-            os._exit(status)
-        if "answer" in variables:
-            _leave_answer(variables["answer"], answers, shared, report, int(limits["answer_bytes"]), text_bytes, limit)
-        else:
-            report(_NO_ANSWER, 0, 0, limit)
+        run_program(code, seed, self.shared, self.zygote.answers, self.settings.limits["answer_bytes"], self.settings.text_bytes)
+
+    def _run_afresh(self, code: str, seed: int) -> NoReturn:
+        """Run the program in an interpreter of its own, because this one has imported another version of what the episode has installed."""
+        request_reader, request_writer = os.pipe()
+        answer_reader, answer_writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.set_inheritable(request_reader, True)
+            os.set_inheritable(answer_writer, True)
+            os.close(request_writer)
+            os.execv(sys.executable, [sys.executable, "-s", os.path.abspath(__file__), AFRESH, str(request_reader), str(answer_writer)])
+        os.close(request_reader)
+        os.close(answer_writer)
+        sizes = {"answer_bytes": self.settings.limits["answer_bytes"], "text_bytes": self.settings.text_bytes}
+        with contextlib.suppress(BrokenPipeError), open(request_writer, "w", encoding="utf-8") as stream:
+            json.dump({"code": code, "seed": seed, **sizes}, stream)
+        answer = read_until_ended(child, answer_reader, len(self.shared))
+        _, status = os.waitpid(child, 0)
+        self.shared[: len(answer)] = answer
+        exit_status = os.waitstatus_to_exitcode(status)
+        if exit_status < 0:
+            if -exit_status != signal.SIGKILL:
+                signal.signal(-exit_status, signal.SIG_DFL)
+            os.kill(os.getpid(), -exit_status)
+        os._exit(exit_status & 255)
+
+
+def read_until_ended(child: int, reader: int, most: int) -> bytes:
+    """What comes out of a pipe until a child has ended, whoever else holds the other end; at most so many bytes."""
+    received = bytearray()
+    ended = os.pidfd_open(child)
+    os.set_blocking(reader, False)
+    poll = select.poll()
+    poll.register(ended, select.POLLIN)
+    poll.register(reader, select.POLLIN)
+    is_over, is_open = False, True
+    while not is_over:
+        is_over = ended in dict(poll.poll())
+        with contextlib.suppress(BlockingIOError):
+            while is_open and (chunk := os.read(reader, 1 << 16)):
+                received += chunk[: most - len(received)]
+            if is_open:
+                poll.unregister(reader)
+                is_open = False
+    os.close(ended)
+    os.close(reader)
+    return bytes(received)
+
+
+def afresh(request_reader: int, answer_writer: int) -> NoReturn:
+    """What the interpreter of a single program does: see `Step._run_afresh`."""
+    with open(request_reader, encoding="utf-8") as stream:
+        request = json.load(stream)
+    sys.path[0] = ""
+    with contextlib.suppress(Exception):
+        __import__("numpy.random")
+    answers = import_neighbour("answers")
+    shared = mmap.mmap(-1, _STATUS.size + int(request["answer_bytes"]) + int(request["text_bytes"]))
+
+    def hand_over() -> None:
+        _, answer, text, _ = _STATUS.unpack(shared[: _STATUS.size])
+        with contextlib.suppress(OSError), open(answer_writer, "wb") as stream:
+            stream.write(shared[: _STATUS.size + answer + text])
+
+    run_program(request["code"], request["seed"], shared, answers, request["answer_bytes"], request["text_bytes"], hand_over)
+
+
+def run_program(
+    code: str, seed: int, shared: mmap.mmap, answers: Any, answer_bytes: float, text_bytes: int, hand_over: Callable[[], None] = lambda: None
+) -> NoReturn:
+    """Run the code as a program of its own, leave its answer in `shared`, and exit."""
+
+    def report(state: int, answer: int = 0, text: int = 0, limit: int = 0) -> None:
+        shared[: _STATUS.size] = _STATUS.pack(state, answer, text, limit)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    random.seed(seed)
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed(seed % 2**32)
+    for name, stream in (("stdin", open(0, closefd=False)), ("stdout", _text_stream(1)), ("stderr", _text_stream(2))):  # noqa: SIM115
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    variables = _fresh_main(code)
+    process = os.getpid()
+    status, limit = _execute(code, variables)
+    if os.getpid() != process:  # a fork that the code made and that ran on to the end of the program
         os._exit(status)
+    if "answer" in variables:
+        _leave_answer(variables["answer"], answers, shared, report, int(answer_bytes), text_bytes, limit)
+    else:
+        report(_NO_ANSWER, limit=limit)
+    hand_over()
+    os._exit(status)
 
 
 def _text_stream(descriptor: int) -> io.TextIOWrapper:
@@ -352,6 +439,7 @@ class Zygote:
         self._library = ctypes.CDLL(None, use_errno=True)
         self.confinement: Any = None
         self._next: Waiting | None = None
+        channel.sendall(GREETING)
         self.settings = Settings(receive_frame(channel))
 
     def prctl(self, option: int, first: int, second: int = 0) -> None:
@@ -360,6 +448,7 @@ class Zygote:
 
     def prepare(self) -> dict[str, Any]:
         """Give up every privilege, shield the process, import the libraries: what the host is told when the box is ready."""
+        gc.disable()  # the search for garbage among what is being imported takes a fifth of the time, and there is next to none
         if self.settings.identity is not None:
             self._become(self.settings.identity)
         self.prctl(PR_SET_NO_NEW_PRIVS, 1)
@@ -381,10 +470,11 @@ class Zygote:
         if self.settings.confinement is not None:
             program = base64.b64decode(self.settings.confinement["filter"])
             self.confinement = import_neighbour("confinement").Confinement(self.settings.confinement["paths"], program)
+        self.imported = {name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names)
         self.highest_descriptor = max(int(name) for name in os.listdir("/proc/self/fd"))
         self.resource_limits = self._resource_limits()
-        gc.collect()
         gc.freeze()
+        gc.enable()
         return {"ready": True, "preload_seconds": time.monotonic() - started, "compiled": compiled, "missing": missing}
 
     def _become(self, identity: int) -> None:
@@ -426,6 +516,14 @@ class Zygote:
             SourceFileLoader.set_data = write  # type: ignore[method-assign]
         return compiled, missing
 
+    def is_superseded(self) -> bool:
+        """Whether the episode has installed something that this process has imported from elsewhere."""
+        for path in self.writable_paths:
+            with contextlib.suppress(OSError):
+                if not self.imported.isdisjoint(name.partition(".")[0] for name in os.listdir(path)):
+                    return True
+        return False
+
     def _resource_limits(self) -> list[tuple[int, int, int]]:
         limits = self.settings.limits
         megabyte = 1024 * 1024
@@ -448,6 +546,13 @@ class Zygote:
             bounded = soft + more if highest == resource.RLIM_INFINITY else min(soft + more, highest)
             result.append((name, min(soft, bounded), bounded))
         return result
+
+    def announce(self, report: dict[str, Any]) -> None:
+        """Tell the host that the box is ready, and hand over the sockets on which it is to listen."""
+        listeners = [socket.create_server(("127.0.0.1", port), backlog=LISTEN_BACKLOG) for port in self.settings.ports]
+        send_frame(self.channel, report, [listener.fileno() for listener in listeners])
+        for listener in listeners:
+            listener.close()
 
     def serve(self) -> NoReturn:
         """Answer requests until the host goes."""
@@ -524,9 +629,7 @@ class Zygote:
             send_frame(self.channel, {"problem": str(error)})
             return
         try:
-            encoded = json.dumps({"problem": None}).encode()
-            socket.send_fds(self.channel, [struct.pack("!I", len(encoded))], [descriptor])
-            self.channel.sendall(encoded)
+            send_frame(self.channel, {"problem": None}, [descriptor])
         finally:
             os.close(descriptor)
 
@@ -856,10 +959,12 @@ def remove_entries(descriptor: int, deadline: float, depth: int = 0) -> None:
 
 
 def main() -> NoReturn:
-    """Serve the channel named on the command line."""
+    """Serve the channel named on the command line, or run a single program."""
+    if sys.argv[1] == AFRESH:
+        afresh(*map(int, sys.argv[2:]))
     zygote = Zygote(socket.socket(fileno=int(sys.argv[1])))
     try:
-        send_frame(zygote.channel, zygote.prepare())
+        zygote.announce(zygote.prepare())
         zygote.serve()
     except (HostGoneError, ConnectionError):
         zygote.leave()
