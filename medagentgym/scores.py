@@ -68,6 +68,8 @@ SCORE_SCHEMA = pa.schema(
         ("sees_reference", pa.bool_()),
         ("gold_status", pa.string()),
         ("gold_key", pa.string()),
+        ("gold_low", pa.float64()),
+        ("gold_high", pa.float64()),
         ("impossible", pa.bool_()),
         ("abstained", pa.bool_()),
     ]
@@ -76,9 +78,9 @@ SCORE_SCHEMA = pa.schema(
 
 `correct`, `score`, `reason`: the judge's verdict on the episode; null where it is unscorable. `first_attempt_correct`: the verdict on its first
 attempt, false where it has no attempt. `judges_agree`: whether all judges that could score the episode say the same, null with fewer than two.
-`sees_reference`: the agent was given the reference (an audit, no competitor). `gold_status`, `gold_key`: see `medagentgym.judges.references`; the
-status of an impossible question is `impossible`, and it has no key. `impossible`: the data cannot answer the question, null where the task knows no
-such questions. `abstained`: the agent ended the episode by saying so.
+`sees_reference`: the agent was given the reference (an audit, no competitor). `gold_status`, `gold_key`, `gold_low`, `gold_high`: see
+`medagentgym.judges.references`; the status of an impossible question is `impossible`, and it has no key. `impossible`: the data cannot answer the
+question, null where the task knows no such questions. `abstained`: the agent ended the episode by saying so.
 """
 
 TIMING_COLUMNS = ["task", "tag", "mode", "idx", "rollout", "steps", "wall_seconds", "cpu_seconds"]
@@ -268,12 +270,13 @@ def _score_episode(record: Mapping[str, Any], reference: Any, judges: Sequence[J
 
 def _reference_columns(reference: Any, impossible: bool | None, judges: Iterable[Judge]) -> dict[str, Any]:
     if impossible:
-        return {"gold_status": "impossible", "gold_key": None, "impossible": True}
+        return {"gold_status": "impossible", "gold_key": None, "gold_low": None, "gold_high": None, "impossible": True}
     for judge in judges:
         if isinstance(judge, SummarisesReferences):
             summary = judge.summarise(reference)
-            return {"gold_status": summary.status, "gold_key": summary.key, "impossible": impossible}
-    return {"gold_status": None, "gold_key": None, "impossible": impossible}
+            columns = {"gold_status": summary.status, "gold_key": summary.key, "gold_low": summary.low, "gold_high": summary.high}
+            return {**columns, "impossible": impossible}
+    return {"gold_status": None, "gold_key": None, "gold_low": None, "gold_high": None, "impossible": impossible}
 
 
 def _score_under(record: Mapping[str, Any], reference: Any, judge: Judge) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from medagentgym.config import Config
 from medagentgym.errors import UserError
 from medagentgym.experiment_labels import experiment_labels, shared_heading
 from medagentgym.figures import draw_success
+from medagentgym.judges.references import ReferenceSummary, most_satisfied
 from medagentgym.record import write_text
 from medagentgym.report import render_report
 from medagentgym.scores import TIMING_COLUMNS, read_scores, records, timings_file, write_csv
@@ -67,7 +68,7 @@ SUMMARY_COLUMNS = {
     "usable_successes": "Successes among them.",
     "usable_rate": "Success rate on usable golds.",
     "balanced_accuracy": "In tasks whose questions have one of a few answers: mean of the success rates on the questions of each answer.",
-    "floor": "What the best constant answer scores under the strict judge on the same instances: the share of the commonest gold, empty included.",
+    "floor": "What the best constant answer scores under the strict judge on the same instances: the share of golds that it satisfies.",
     "floor_instances": "Instances from which the floor is taken.",
     "usable_floor": "The floor among the instances whose gold is usable.",
     "answerable": "Scored episodes on questions that the data can answer; like the next eight columns empty where no other questions were asked.",
@@ -226,15 +227,18 @@ def balanced_accuracy(judged: list[dict[str, Any]]) -> float | None:
 
 
 def _floor(judge: str, judged: list[dict[str, Any]]) -> dict[str, Any]:
-    golds = {episode["idx"]: (episode["gold_status"], episode["gold_key"]) for episode in judged if episode["gold_status"] is not None}
+    golds = {
+        episode["idx"]: ReferenceSummary(episode["gold_status"], episode["gold_key"] or "", episode["gold_low"], episode["gold_high"])
+        for episode in judged
+        if episode["gold_status"] is not None
+    }
     if judge != "strict" or not golds:
         return {"floor": None, "floor_instances": None, "usable_floor": None}
-    answerable = Counter(key for status, key in golds.values() if status not in ("error", "impossible"))
-    usable = Counter(key for status, key in golds.values() if status == "usable")
+    usable = [gold for gold in golds.values() if gold.status == "usable"]
     return {
-        "floor": _rate(max(answerable.values(), default=0), len(golds)),
+        "floor": _rate(most_satisfied(gold for gold in golds.values() if gold.status != "impossible"), len(golds)),
         "floor_instances": len(golds),
-        "usable_floor": _rate(max(usable.values(), default=0), usable.total()),
+        "usable_floor": _rate(most_satisfied(usable), len(usable)),
     }
 
 

@@ -61,6 +61,8 @@ def test_an_episode_has_one_row_a_judge_with_everything_that_the_tables_need(fol
         "sees_reference": False,
         "gold_status": "usable",
         "gold_key": strict["gold_key"],
+        "gold_low": None,
+        "gold_high": None,
         "impossible": None,
         "abstained": False,
     }
