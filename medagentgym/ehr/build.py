@@ -23,7 +23,7 @@ from typing import Any
 from medagentgym.built_data import BUILD_SCHEMA, MANIFEST_FILE, SELECTION_KEYS, Mode, QuestionFile, source_of, tasks_file
 from medagentgym.config import DatasetConfig
 from medagentgym.ehr.database import DatabaseWriter, copy_database, file_digest, find_csv_tables, open_read_only, rows_of_csv
-from medagentgym.ehr.gold import Gold, execute, stored_gold
+from medagentgym.ehr.gold import Gold, execute
 from medagentgym.ehr.layout import DATABASE_FOLDER, LOOKUP_FILE
 from medagentgym.ehr.lookup_index import build_lookup
 from medagentgym.ehr.questions import Question, read_questions
@@ -146,8 +146,8 @@ class _Build:
             if question.is_impossible:
                 return Gold(columns=(), rows=(), boolean=False, status="empty", reason="the database cannot answer the question")
             sql = self.recipe.executable_sql(question.query)
-            if self.data.gold == "stored":
-                return stored_gold(question.stored_answer or (), sql)
+            if self.data.gold == "stored" or not question.query:
+                return self.recipe.stored_gold(question, sql)
             if not hasattr(local, "connection"):
                 local.connection = open_read_only(self.database / self.recipe.database.file_name)
                 connections.append(local.connection)

@@ -19,10 +19,14 @@ from medagentgym.ehr.schema import MIMIC_III
 
 def write_from_raw(source: RawSource, writer: DatabaseWriter) -> dict[str, Any]:
     """Cut raw MIMIC-III down to the cohort that the questions and the configuration ask for; gives the cohort in numbers."""
+    return write_cohort(source, writer, named_patients(question for rows in source.questions.values() for question in rows))
+
+
+def write_cohort(source: RawSource, writer: DatabaseWriter, named: Collection[int]) -> dict[str, Any]:
+    """The same for a cohort that holds the patients `named`."""
     from medagentgym.ehr.costs import cost_rows
     from medagentgym.ehr.cut import CHARGED, MimicIIICut
 
-    named = named_patients(question for rows in source.questions.values() for question in rows)
     rules = cohort_rules(source.data)
     source.progress("cohort")
     with closing(MimicIIICut(source.folder, named, rules, source.scratch)) as cut:

@@ -28,6 +28,11 @@ class QuestionFormat:
     identifier: tuple[str, ...] = ("id",)
     has_impossible: bool = True
     """Whether the question set has questions that the database cannot answer: those that say so, or have no query."""
+    needs_query: bool = True
+    """Whether every answerable question has gold SQL. Where it need not, a row without has a stored answer."""
+    answer: tuple[str, ...] = ("answer",)
+    before: tuple[str, ...] = ()
+    """What is shown above the question, on a line of its own."""
 
 
 EHRSQL_FORMAT = QuestionFormat()
@@ -49,6 +54,8 @@ class Question:
     is_impossible: bool
     stored_answer: tuple[Any, ...] | None
     """The answer that the file holds, None where it holds none."""
+    released_answer: Any = None
+    """The answer as it stands in the file, whatever its shape."""
 
 
 def shown_question(template: str, question: str, *, impossible: bool) -> str:
@@ -105,14 +112,14 @@ def _rows(path: Path, key: str) -> list[dict[str, Any]]:
     rows: list[Any] = []
     if content.lstrip()[:1] == "[":
         try:
-            rows = json.loads(content)
+            rows = json.loads(content, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: not a question file: no JSON ({one_line(error)}); correct {key}") from error
     else:
         for number, line in enumerate(content.split("\n"), start=1):
             if line.strip():
                 try:
-                    rows.append(json.loads(line))
+                    rows.append(json.loads(line, parse_constant=_no_number))
                 except (ValueError, RecursionError) as error:
                     raise UserError(f"{path}, line {number}: not a question file: neither a JSON list nor JSON Lines; correct {key}") from error
     for idx, row in enumerate(rows):
@@ -121,6 +128,10 @@ def _rows(path: Path, key: str) -> list[dict[str, Any]]:
     if not rows:
         raise UserError(f"{path}: holds no question; correct {key}")
     return rows
+
+
+def _no_number(constant: str) -> None:
+    """NaN and infinities, which JSON does not know and Python reads, stand for no value."""
 
 
 def _is_impossible(row: dict[str, Any], form: QuestionFormat) -> bool:
@@ -139,25 +150,30 @@ def _field(row: dict[str, Any], names: tuple[str, ...]) -> Any:
 def _question(row: dict[str, Any], idx: int, path: Path, form: QuestionFormat) -> Question:
     impossible = _is_impossible(row, form)
     texts = {}
-    for name, names in (("question", form.question), ("template", form.template), ("query", form.query)):
+    for name, names in (("question", form.question), ("template", form.template), ("query", form.query), ("before", form.before)):
         value = _field(row, names)
         if value is not None and not isinstance(value, str):
-            raise UserError(f"{path}, row {idx}: {name} is no text")
+            raise UserError(f"{path}, row {idx}: {next(field for field in names if field in row)} is no text")
         texts[name] = (value or "").strip()
+    before = texts.pop("before")
     if not texts["question"] and not texts["template"]:
         raise UserError(f"{path}, row {idx}: has no {' or '.join((*form.template, *form.question))}")
+    if before:
+        texts["question"] = f"{before}\n{texts['question']}"
     if impossible:
         texts["query"] = ""
-    elif not texts["query"]:
+    elif not texts["query"] and form.needs_query:
         raise UserError(f"{path}, row {idx}: has no {' or '.join(form.query)}")
-    answer = row.get("answer")
-    if answer is not None and not isinstance(answer, list):
-        answer = [answer]
+    elif not texts["query"] and not any(name in row for name in form.answer):
+        raise UserError(f"{path}, row {idx}: has no {' or '.join(form.answer)}")
+    released = _field(row, form.answer)
+    answer = released if released is None or isinstance(released, list) else [released]
     identifier = _field(row, form.identifier)
     return Question(
         idx=idx,
         question_id=str(idx if identifier is None else identifier),
         is_impossible=impossible,
         stored_answer=None if answer is None else tuple(answer),
+        released_answer=released,
         **texts,
     )

@@ -10,6 +10,7 @@ from typing import Any
 from medagentgym.built_data import Mode, QuestionFile
 from medagentgym.config import DatasetConfig, SyntheticConfig
 from medagentgym.ehr.database import DatabaseWriter
+from medagentgym.ehr.gold import Gold, stored_gold
 from medagentgym.ehr.questions import EHRSQL_FORMAT, Question, QuestionFormat
 from medagentgym.ehr.schema import Database
 
@@ -36,6 +37,11 @@ class MadeUp:
     questions: dict[Mode, QuestionFile]
 
 
+def flat_gold(question: Question, sql: str) -> Gold:
+    """The gold of a stored answer as the published task files have it: a flat list."""
+    return stored_gold(question.stored_answer or (), sql)
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How one task's data are built. Functions import what they need when they run, because planning reads recipes as well."""
@@ -53,3 +59,5 @@ class Recipe:
     question_format: QuestionFormat = EHRSQL_FORMAT
     made_up_impossible: Callable[[SyntheticConfig, Mode], Collection[int]] = lambda config, mode: ()
     """The made-up questions of a mode that the database cannot answer, by `idx`."""
+    stored_gold: Callable[[Question, str], Gold] = flat_gold
+    """The gold of the answer that the question file holds; with the executable SQL, which is empty where there is none."""
