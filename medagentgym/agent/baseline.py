@@ -11,10 +11,12 @@ from collections.abc import Generator, Iterator, Sequence
 from itertools import islice, product
 
 from medagentgym.agent.base import EpisodeStart, Message
+from medagentgym.agent.baseline_rules import eicu_schema
 from medagentgym.agent.baseline_rules.asked import Query, queries
 from medagentgym.agent.baseline_rules.query_parts import Reading
 from medagentgym.agent.baseline_rules.question import Question, read_question
-from medagentgym.agent.baseline_rules.terms import Name, lookups, names_in, numbers_as_names, unknown_names
+from medagentgym.agent.baseline_rules.schema import MIMIC_III, Schema
+from medagentgym.agent.baseline_rules.terms import Name, lookups, names_in, names_without_lookup, unknown_names
 from medagentgym.agent.baseline_rules.treqs import answering as treqs
 from medagentgym.agent.conversation import ConversationAgent, Reply
 from medagentgym.env.replies import as_reply
@@ -60,8 +62,9 @@ class BaselineAgent(ConversationAgent):
             return answered
         if text and now and database:
             question = read_question(text, now)
-            offers = yield from self._look_up(question)
-            for query in islice(_readings(question, offers), PROGRAMS_TRIED):
+            schema = eicu_schema.EICU if eicu_schema.fits(self.start.fields.get("tables", "")) else MIMIC_III
+            offers = yield from self._look_up(question, schema)
+            for query in islice(_readings(question, offers, schema), PROGRAMS_TRIED):
                 is_read = True
                 reply = as_reply("validate_code", {"code": program(query, database)})
                 observation = yield reply
@@ -74,26 +77,26 @@ class BaselineAgent(ConversationAgent):
             yield answered
         return answered
 
-    def _look_up(self, question: Question) -> Generator[str, str, list[list[Name]]]:
+    def _look_up(self, question: Question, schema: Schema) -> Generator[str, str, list[list[Name]]]:
         """The names that the tables have for each term of a question."""
         offers = []
         for term in question.terms:
-            names = numbers_as_names(term)
+            names = names_without_lookup(term, schema)
             if not names and "request_info" in self.permitted_actions:
-                for lookup in lookups(term):
+                for lookup in lookups(term, schema):
                     observation = yield as_reply("request_info", lookup.params())
-                    names = names_in(observation, term)
+                    names = names_in(observation, term, schema)
                     if names:
                         break
-            offers.append(names[:NAMES_TRIED] or unknown_names(term))
+            offers.append(names[:NAMES_TRIED] or unknown_names(term, schema))
         return offers
 
 
-def _readings(question: Question, offers: Sequence[Sequence[Name]]) -> Iterator[Query]:
+def _readings(question: Question, offers: Sequence[Sequence[Name]], schema: Schema) -> Iterator[Query]:
     """The queries of all readings, each once: first with the likeliest names."""
     seen = set()
     for names in product(*offers):
-        for query in queries(Reading(question, names)):
+        for query in queries(Reading(question, names, schema)):
             if query.sql not in seen:
                 seen.add(query.sql)
                 yield query

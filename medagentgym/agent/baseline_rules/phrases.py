@@ -117,7 +117,7 @@ def take(pattern: re.Pattern[str], text: str, replacement: str = " | ") -> Taken
     return Taken(text, None) if match is None else Taken(text[: match.start()] + replacement + text[match.end() :], match)
 
 
-PATIENT = re.compile(r"\bpatients? (?:id |number |no\.? )?#?(\d+)\b(?:'s)?")
+PATIENT = re.compile(r"\bpatients? (?:id |number |no\.? )?#?(\d+(?:-\d+)?)\b(?:'s)?")
 ROUTE = re.compile(r"\b(?:via|through|by) (?:the )?(?!which|what)([\w./ -]+?) route\b")
 REPEATS = re.compile(
     rf"\b(?P<exact>exactly )?(?P<least>at least )?(?P<count>{_NUMBER})(?P<more> or more)?(?: times|(?<=once)|(?<=twice))(?P<after> or more)?(?![\w])"

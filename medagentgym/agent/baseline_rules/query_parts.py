@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from medagentgym.agent.baseline_rules.question import Clause, Closeness, Question
-from medagentgym.agent.baseline_rules.schema import EventKind
+from medagentgym.agent.baseline_rules.schema import MIMIC_III, EventKind, Schema
 from medagentgym.agent.baseline_rules.terms import Name
 from medagentgym.agent.baseline_rules.time_expressions import TimeWindow, VisitReference
 
@@ -18,6 +18,11 @@ from medagentgym.agent.baseline_rules.time_expressions import TimeWindow, VisitR
 def quoted(text: str) -> str:
     """A text as an SQL string."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def constant(value: int | str | None) -> str:
+    """A number or a text as an SQL constant."""
+    return quoted(value) if isinstance(value, str) else "NULL" if value is None else str(value)
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,33 @@ class Reading:
     question: Question
     names: tuple[Name, ...] = ()
     """One for each term of the question, in its order."""
+    schema: Schema = MIMIC_III
+
+    def kind(self, name: str) -> EventKind:
+        """The kind of event of a name."""
+        return self.schema.kinds[name]
+
+    def kind_in(self, text: str) -> EventKind | None:
+        """The kind of event that a text names."""
+        return self.schema.kind_in(text)
+
+    def chosen_visit(self, reference: VisitReference) -> tuple[str, str]:
+        """The column that identifies a visit, and the query for the one that is meant."""
+        column, table, begin, end = (
+            ("HADM_ID", "ADMISSIONS", "ADMITTIME", "DISCHTIME") if reference.place == "hospital" else ("ICUSTAY_ID", "ICUSTAYS", "INTIME", "OUTTIME")
+        )
+        whose = f"SUBJECT_ID = {constant(self.question.patient)} AND " if self.question.patient is not None else ""
+        if reference.which == "current":
+            return column, f"SELECT {column} FROM {table} WHERE {whose}{end} IS NULL"
+        direction = "ASC" if reference.which == "first" else "DESC"
+        return column, f"SELECT {column} FROM {table} WHERE {whose}{end} IS NOT NULL ORDER BY {begin} {direction} LIMIT 1"
+
+    def visit_condition(self, reference: VisitReference, kind: EventKind, alias: str) -> str:
+        """The condition that an event belongs to the visit that a question means."""
+        column, query = self.chosen_visit(reference)
+        if reference.place == "icu" and kind.table not in self.schema.icu_tables:
+            return f"{alias}.HADM_ID IN (SELECT HADM_ID FROM ICUSTAYS WHERE ICUSTAY_ID IN ({query}))"
+        return f"{alias}.{column} IN ({query})"
 
     def named_in(self, clause: Clause | None) -> list[Name]:
         """The names of a clause."""
@@ -97,7 +129,7 @@ class Reading:
         question = self.question
         rows = named_rows(kind, names).where(*self.people())
         if question.visit is not None:
-            rows = rows.where(visit_condition(question.visit, question.patient, kind, "event"))
+            rows = rows.where(self.visit_condition(question.visit, kind, "event"))
         if question.route is not None and kind.name == "drug":
             rows = rows.where(f"event.ROUTE = {quoted(question.route)}")
         if question.comparison is not None and kind.value is not None:
@@ -112,7 +144,7 @@ class Reading:
         question = self.question
         conditions = []
         if question.patient is not None:
-            conditions.append(f"visit.SUBJECT_ID = {question.patient}")
+            conditions.append(f"visit.SUBJECT_ID = {constant(question.patient)}")
         if question.gender is not None:
             conditions.append(f"patient.GENDER = {quoted(question.gender)}")
         if question.ages is not None:
@@ -128,7 +160,7 @@ class Reading:
         after = question.relation == "after"
         other = named_rows(names[0].kind, names, alias="other").within(question.windows if after else question.condition.windows)
         if question.visit is not None:
-            other = other.where(visit_condition(question.visit, question.patient, other.kind, "other"))
+            other = other.where(self.visit_condition(question.visit, other.kind, "other"))
         if not after and question.closeness is None:
             return [f"visit.HADM_ID IN (\n{other.select('other.HADM_ID')}\n)"]
         conditions = ["other_visit.SUBJECT_ID = visit.SUBJECT_ID", *closeness_conditions(question.closeness, other.time, rows.time)]
@@ -155,30 +187,6 @@ def names_condition(kind: EventKind, alias: str, names: Iterable[Name]) -> list[
         return [f"{alias}.{kind.item} IN ({values})"]
     filed = f" AND LINKSTO = {quoted(kind.filed_under)}" if kind.filed_under is not None else ""
     return [f"{alias}.{kind.item} IN (SELECT {kind.names.code} FROM {kind.names.table} WHERE {own[0].column} IN ({values}){filed})"]
-
-
-ICU_TABLES = frozenset({"CHARTEVENTS", "INPUTEVENTS_CV", "OUTPUTEVENTS", "ICUSTAYS", "TRANSFERS"})
-"""Tables that know the stay in intensive care."""
-
-
-def visit_condition(reference: VisitReference, patient: int | None, kind: EventKind, alias: str) -> str:
-    """The condition that an event belongs to the visit that a question means."""
-    column, query = chosen_visit(reference, patient)
-    if reference.place == "icu" and kind.table not in ICU_TABLES:
-        return f"{alias}.HADM_ID IN (SELECT HADM_ID FROM ICUSTAYS WHERE ICUSTAY_ID IN ({query}))"
-    return f"{alias}.{column} IN ({query})"
-
-
-def chosen_visit(reference: VisitReference, patient: int | None) -> tuple[str, str]:
-    """The column that identifies a visit, and the query for the one that is meant."""
-    column, table, begin, end = (
-        ("HADM_ID", "ADMISSIONS", "ADMITTIME", "DISCHTIME") if reference.place == "hospital" else ("ICUSTAY_ID", "ICUSTAYS", "INTIME", "OUTTIME")
-    )
-    whose = f"SUBJECT_ID = {patient} AND " if patient is not None else ""
-    if reference.which == "current":
-        return column, f"SELECT {column} FROM {table} WHERE {whose}{end} IS NULL"
-    direction = "ASC" if reference.which == "first" else "DESC"
-    return column, f"SELECT {column} FROM {table} WHERE {whose}{end} IS NOT NULL ORDER BY {begin} {direction} LIMIT 1"
 
 
 def closeness_conditions(closeness: Closeness | None, first: str, second: str) -> list[str]:

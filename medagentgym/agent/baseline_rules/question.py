@@ -55,7 +55,8 @@ class Question:
     closeness: Closeness | None
     windows: tuple[TimeWindow, ...]
     visit: VisitReference | None
-    patient: int | None
+    patient: int | str | None
+    """Whom the question names: a text where the identifier is not a whole number."""
     gender: Literal["f", "m"] | None
     ages: Range | None
     route: str | None
@@ -71,7 +72,7 @@ def read_question(text: str, now: str) -> Question:
     whole = known_wording(" ".join(unmarked.split()).rstrip(" ?.!"))
     times = read_times(whole, datetime.fromisoformat(now))
     rest = phrases.take(phrases.PATIENT, times.text, "patient ")
-    patient = int(rest.found[1]) if rest.found else None
+    patient = _identifier(rest.found[1]) if rest.found else None
     route = phrases.take(phrases.ROUTE, rest.text)
     comparison = phrases.take(phrases.COMPARISON, route.text)
     measured = phrases.take(phrases.MEASURED, comparison.text)
@@ -101,6 +102,10 @@ def read_question(text: str, now: str) -> Question:
         comparison=Comparison(phrases.sign(comparison.found["word"]), comparison.found["limit"]) if comparison.found else None,
         measured=measured.found["value"] if measured.found else None,
     )
+
+
+def _identifier(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
 
 
 def _take_ages(text: str) -> tuple[str, Range | None]:

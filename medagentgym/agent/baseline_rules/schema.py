@@ -6,7 +6,8 @@ The names of tables and columns are those that the prompt shows.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,18 @@ class EventKind:
     """Columns without which a row does not count as such an event."""
     is_number: bool = False
     """Whether the item is a number."""
+    charged_as: str | None = None
+    """EVENT_TYPE of its costs, if it has some."""
+    found_in: tuple[tuple[str, str], ...] = ()
+    """Tables and columns where its name may be found, where `table` is not in the database."""
+    known_names: tuple[str, ...] = ()
+    """Its names, where the agent knows them because they are columns."""
 
     @property
     def name_columns(self) -> tuple[tuple[str, str], ...]:
         """Tables and columns where the name of such an event may be found."""
+        if self.found_in:
+            return self.found_in
         if self.names is None:
             return ((self.table, self.item),)
         columns = [(self.names.table, self.names.name)]
@@ -57,11 +66,11 @@ _ITEMS = NameTable("D_ITEMS", "ITEMID", "LABEL")
 EVENT_KINDS = {
     kind.name: kind
     for kind in (
-        EventKind("diagnosis", "DIAGNOSES_ICD", "CHARTTIME", "ICD9_CODE", _DIAGNOSES),
-        EventKind("procedure", "PROCEDURES_ICD", "CHARTTIME", "ICD9_CODE", _PROCEDURES),
-        EventKind("lab", "LABEVENTS", "CHARTTIME", "ITEMID", _LABS, value="VALUENUM"),
+        EventKind("diagnosis", "DIAGNOSES_ICD", "CHARTTIME", "ICD9_CODE", _DIAGNOSES, charged_as="diagnoses_icd"),
+        EventKind("procedure", "PROCEDURES_ICD", "CHARTTIME", "ICD9_CODE", _PROCEDURES, charged_as="procedures_icd"),
+        EventKind("lab", "LABEVENTS", "CHARTTIME", "ITEMID", _LABS, value="VALUENUM", charged_as="labevents"),
         EventKind("vital", "CHARTEVENTS", "CHARTTIME", "ITEMID", _ITEMS, value="VALUENUM", filed_under="chartevents"),
-        EventKind("drug", "PRESCRIPTIONS", "STARTDATE", "DRUG", value="DOSE_VAL_RX"),
+        EventKind("drug", "PRESCRIPTIONS", "STARTDATE", "DRUG", value="DOSE_VAL_RX", charged_as="prescriptions"),
         EventKind("intake", "INPUTEVENTS_CV", "CHARTTIME", "ITEMID", _ITEMS, value="AMOUNT", filed_under="inputevents_cv"),
         EventKind("output", "OUTPUTEVENTS", "CHARTTIME", "ITEMID", _ITEMS, value="VALUE", filed_under="outputevents"),
         EventKind("specimen", "MICROBIOLOGYEVENTS", "CHARTTIME", "SPEC_TYPE_DESC"),
@@ -79,6 +88,7 @@ EVENT_KINDS = {
 KIND_WORDS: tuple[tuple[str, str], ...] = (
     ("microbiology", "specimen"),
     ("specimens?", "specimen"),
+    ("allerg(?:y|ies|ic)", "allergy"),
     ("organisms?", "organism"),
     (r"lab(?:oratory)? (?:tests?|values?)", "lab"),
     ("procedures?|underwent|undergo", "procedure"),
@@ -97,7 +107,7 @@ KIND_WORDS: tuple[tuple[str, str], ...] = (
 GENERIC_TERMS = re.compile(
     r"(?:any|all|a|an|the|other|more|different)? ?"
     r"(?:lab(?:oratory)? tests?|procedures?|drugs?|medications?|medicines?|diagnos[ei]s|intakes?|outputs?|organisms?|microbiology(?: tests?)?|"
-    r"specimens?|tests?|one)"
+    r"specimens?|tests?|allerg(?:y|ies)|one)"
 )
 """Words for a kind of event that name none in particular."""
 
@@ -133,9 +143,29 @@ ATTRIBUTES = (
 """What can be asked for directly; the first whose words a question holds counts."""
 
 
-def kind_in(text: str) -> EventKind | None:
-    """The kind of event that a text names."""
-    for words, name in KIND_WORDS:
-        if re.search(rf"\b(?:{words})", text):
-            return EVENT_KINDS[name]
-    return None
+@dataclass(frozen=True)
+class Schema:
+    """What the agent knows of one database."""
+
+    kinds: Mapping[str, EventKind]
+    """The kinds of events, by name."""
+    attributes: tuple[Attribute, ...]
+    icu_tables: frozenset[str]
+    """Tables that know the stay in intensive care."""
+    views: Mapping[str, str] = field(default_factory=dict)
+    """Tables that the rules speak of and the database does not have: name -> query."""
+
+    def kind_in(self, text: str) -> EventKind | None:
+        """The kind of event that a text names."""
+        for words, name in KIND_WORDS:
+            if name in self.kinds and re.search(rf"\b(?:{words})", text):
+                return self.kinds[name]
+        return None
+
+    def runnable(self, sql: str) -> str:
+        """A query with the views that it needs."""
+        needed = [f"{name} AS (\n{query}\n)" for name, query in self.views.items() if re.search(rf"\b{name}\b", sql)]
+        return f"WITH {', '.join(needed)}\n{sql}" if needed else sql
+
+
+MIMIC_III = Schema(EVENT_KINDS, ATTRIBUTES, frozenset({"CHARTEVENTS", "INPUTEVENTS_CV", "OUTPUTEVENTS", "ICUSTAYS", "TRANSFERS"}))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from medagentgym.agent.baseline_rules.schema import EVENT_KINDS, GENERIC_TERMS, EventKind
+from medagentgym.agent.baseline_rules.schema import GENERIC_TERMS, MIMIC_III, EventKind, Schema
 
 # --- in the question ----------------------------------------------------------------------------------------------------------------------------
 
@@ -46,6 +46,8 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("lab",), rf"{_ARTICLE} {_TERM} lab(?:oratory)? (?:tests?|values?)"),
     (("specimen",), rf"(?:{_ARTICLE}|first|last|patient) {_TERM} microbiology tests?"),
     (("organism",), rf"\bwas {_TERM} found"),
+    (("allergy",), rf"\ballergic to {_TERM}{_END}"),
+    (("allergy",), rf"\ballergy named {_TERM}{_END}"),
     (("intake",), rf"{_ARTICLE} {_TERM} intakes?\b"),
     (("output",), rf"{_ARTICLE} {_TERM} outputs?\b"),
     (("ward",), r"\bward (?P<term>\d+)"),
@@ -150,15 +152,16 @@ _FOUND = re.compile(r"^(?P<table>\w+)\.csv, column (?P<column>\w+): (?P<value>.*
 _ABBREVIATIONS = {"weight": "wt", "height": "ht", "blood pressure": "bp", "temperature": "temp", "oxygen saturation": "sao2"}
 
 
-def lookups(term: Term) -> list[Lookup]:
+def lookups(term: Term, schema: Schema = MIMIC_III) -> list[Lookup]:
     """What to look up for a term, one after another until something is found: where its kinds are named, its abbreviation there, everywhere."""
-    tables = tuple(dict.fromkeys(table for kind in term.kinds for table, _ in EVENT_KINDS[kind].name_columns))
+    columns = [column for kind in _kinds(term, schema) if not kind.known_names for column in kind.name_columns]
+    tables = tuple(dict.fromkeys(table for table, _ in columns))
     wordings = [term.text]
     wordings += [term.text.replace(word, short) for word, short in _ABBREVIATIONS.items() if word in term.text]
     return [*(Lookup(wording, tables) for wording in wordings), Lookup(term.text)]
 
 
-def names_in(observation: str, term: Term) -> list[Name]:
+def names_in(observation: str, term: Term, schema: Schema = MIMIC_III) -> list[Name]:
     """The names that an answer of the lookup offers for a term, best first: its kinds before others. Where there are equal names, only those."""
     offered: list[tuple[int, int, int, Name]] = []
     for position, line in enumerate(observation.splitlines()):
@@ -168,7 +171,7 @@ def names_in(observation: str, term: Term) -> list[Name]:
         if match is None:
             continue
         exact = match["value"].lower() == term.text.lower()
-        for kind in EVENT_KINDS.values():
+        for kind in schema.kinds.values():
             if (match["table"], match["column"]) in kind.name_columns:
                 rank = term.kinds.index(kind.name) if kind.name in term.kinds else len(term.kinds)
                 offered.append((not exact, rank, position, Name(kind, match["value"], match["column"])))
@@ -176,11 +179,16 @@ def names_in(observation: str, term: Term) -> list[Name]:
     return [name for other, *_, name in offered if other == offered[0][0]]
 
 
-def numbers_as_names(term: Term) -> list[Name]:
-    """A term that is a number names itself: numbers are not looked up."""
-    return [Name(EVENT_KINDS[kind], term.text, EVENT_KINDS[kind].item) for kind in term.kinds if EVENT_KINDS[kind].is_number]
+def names_without_lookup(term: Term, schema: Schema = MIMIC_III) -> list[Name]:
+    """A term that is a number names itself, for numbers are not looked up; one that is a column is known."""
+    kinds = _kinds(term, schema)
+    return [Name(kind, term.text, kind.item) for kind in kinds if kind.is_number or term.text in kind.known_names]
 
 
-def unknown_names(term: Term) -> list[Name]:
+def unknown_names(term: Term, schema: Schema = MIMIC_III) -> list[Name]:
     """A term that the tables do not hold: the question's own words, of which nothing will be found."""
-    return [Name(EVENT_KINDS[kind], term.text, EVENT_KINDS[kind].name_columns[0][1]) for kind in term.kinds[:1]]
+    return [Name(kind, term.text, kind.name_columns[0][1]) for kind in _kinds(term, schema)[:1]]
+
+
+def _kinds(term: Term, schema: Schema) -> list[EventKind]:
+    return [schema.kinds[kind] for kind in term.kinds if kind in schema.kinds]

@@ -45,4 +45,4 @@ def queries(reading: Reading) -> Iterator[Query]:
         if rule.cue.search(reading.question.skeleton):
             sql = rule.write(reading)
             if sql is not None:
-                yield Query(sql, rule.shape, rule.name)
+                yield Query(reading.schema.runnable(sql), rule.shape, rule.name)

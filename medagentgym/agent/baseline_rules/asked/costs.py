@@ -5,13 +5,9 @@ from __future__ import annotations
 from medagentgym.agent.baseline_rules import phrases
 from medagentgym.agent.baseline_rules.asked.rules import RuleBook
 from medagentgym.agent.baseline_rules.asked.subject import main_rows
-from medagentgym.agent.baseline_rules.query_parts import Reading, chosen_visit, named_rows, quoted
-from medagentgym.agent.baseline_rules.schema import kind_in
+from medagentgym.agent.baseline_rules.query_parts import Reading, constant, named_rows, quoted
 
 RULES = RuleBook()
-
-_CHARGED = {"diagnosis": "diagnoses_icd", "procedure": "procedures_icd", "lab": "labevents", "drug": "prescriptions"}
-"""Kind of event -> EVENT_TYPE of its costs."""
 
 
 def _charged_in_time(reading: Reading) -> list[str]:
@@ -39,13 +35,13 @@ def cost_of_a_patient(reading: Reading) -> str | None:
     question = reading.question
     if question.patient is None:
         return None
-    conditions = [f"cost.SUBJECT_ID = {question.patient}"]
+    conditions = [f"cost.SUBJECT_ID = {constant(question.patient)}"]
     if question.visit is not None:
-        column, query = chosen_visit(question.visit, question.patient)
+        column, query = reading.chosen_visit(question.visit)
         conditions.append(f"cost.{column} IN ({query})")
-    kind = kind_in(question.main.text)
-    if kind is not None and kind.name in _CHARGED:
-        conditions.append(f"cost.EVENT_TYPE = {quoted(_CHARGED[kind.name])}")
+    kind = reading.kind_in(question.main.text)
+    if kind is not None and kind.charged_as is not None:
+        conditions.append(f"cost.EVENT_TYPE = {quoted(kind.charged_as)}")
     return _costs("SUM(cost.COST)", [*conditions, *_charged_in_time(reading)])
 
 
@@ -53,7 +49,7 @@ def cost_of_a_patient(reading: Reading) -> str | None:
 def cost_of_an_event(reading: Reading) -> str | None:
     """What one such event costs."""
     rows = main_rows(reading)
-    if rows is None or rows.kind.name not in _CHARGED:
+    if rows is None or rows.kind.charged_as is None:
         return None
     events = rows.select("event.ROW_ID")
-    return _costs("DISTINCT cost.COST", [f"cost.EVENT_TYPE = {quoted(_CHARGED[rows.kind.name])}", f"cost.EVENT_ID IN (\n{events}\n)"])
+    return _costs("DISTINCT cost.COST", [f"cost.EVENT_TYPE = {quoted(rows.kind.charged_as)}", f"cost.EVENT_ID IN (\n{events}\n)"])

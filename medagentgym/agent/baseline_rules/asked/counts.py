@@ -7,7 +7,6 @@ import re
 from medagentgym.agent.baseline_rules.asked.rules import RuleBook
 from medagentgym.agent.baseline_rules.asked.subject import PATIENTS, any_rows, condition_rows, main_rows
 from medagentgym.agent.baseline_rules.query_parts import Reading, Rows, closeness_conditions, quoted
-from medagentgym.agent.baseline_rules.schema import EVENT_KINDS, kind_in
 
 RULES = RuleBook()
 
@@ -18,7 +17,7 @@ _DURING_VISIT = "patient.DOD BETWEEN visit.ADMITTIME AND visit.DISCHTIME"
 @RULES.rule(r"(?:how many|number of)\b.*\bcurrent patients")
 def current_patients(reading: Reading) -> str:
     """Patients who have not been discharged."""
-    return reading.rows(EVENT_KINDS["admission"]).where("visit.DISCHTIME IS NULL").select(PATIENTS)
+    return reading.rows(reading.kind("admission")).where("visit.DISCHTIME IS NULL").select(PATIENTS)
 
 
 @RULES.rule(r"not (?:come back|return)")
@@ -27,7 +26,7 @@ def never_came_back(reading: Reading) -> str | None:
     rows = condition_rows(reading)
     if rows is None:
         return None
-    later = Rows(EVENT_KINDS["admission"], ("other_visit.SUBJECT_ID = visit.SUBJECT_ID", f"other.ADMITTIME > {rows.time}"), alias="other")
+    later = Rows(reading.kind("admission"), ("other_visit.SUBJECT_ID = visit.SUBJECT_ID", f"other.ADMITTIME > {rows.time}"), alias="other")
     soon = later.where(*closeness_conditions(reading.question.closeness, rows.time, later.time))
     return f"SELECT ({rows.select(PATIENTS)}) - ({rows.where(soon.exist()).select(PATIENTS)})"
 
@@ -38,7 +37,7 @@ def stays_that_moved(reading: Reading) -> str | None:
     units = ", ".join(quoted(name.value) for name in reading.names)
     if not units:
         return None
-    rows = reading.rows(EVENT_KINDS["icu stay"])
+    rows = reading.rows(reading.kind("icu stay"))
     return rows.where(f"event.FIRST_CAREUNIT IN ({units})", "event.LAST_CAREUNIT <> event.FIRST_CAREUNIT").select("COUNT(*)")
 
 
@@ -46,7 +45,7 @@ def stays_that_moved(reading: Reading) -> str | None:
 def patients_who_died_in_hospital(reading: Reading) -> str:
     """Patients whose death lies in one of their visits. The time is that of the death."""
     limits = [condition for window in reading.question.windows for condition in window.conditions("patient.DOD")]
-    return reading.rows(EVENT_KINDS["admission"], windows=False).where(_DURING_VISIT, *limits).select(PATIENTS)
+    return reading.rows(reading.kind("admission"), windows=False).where(_DURING_VISIT, *limits).select(PATIENTS)
 
 
 @RULES.rule(r"(?:how many|number of) patients.*(?:\bdied\b|\bdead\b|\bdeceased\b|end(?:ed)? with death)")
@@ -83,7 +82,7 @@ def patients(reading: Reading) -> str | None:
 @RULES.rule(r"(?:how many|number of) (?:different )?(?:drugs|medications|diagnoses|procedures|lab tests)")
 def different_things(reading: Reading) -> str | None:
     """How many different things of one kind there were."""
-    kind = kind_in(reading.question.main.text)
+    kind = reading.kind_in(reading.question.main.text)
     return None if kind is None else reading.rows(kind).select(f"COUNT(DISTINCT event.{kind.item})")
 
 

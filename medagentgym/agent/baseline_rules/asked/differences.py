@@ -6,7 +6,6 @@ from medagentgym.agent.baseline_rules import phrases
 from medagentgym.agent.baseline_rules.asked.rules import RuleBook
 from medagentgym.agent.baseline_rules.asked.subject import length_of_time, two_measurements
 from medagentgym.agent.baseline_rules.query_parts import Reading, Rows
-from medagentgym.agent.baseline_rules.schema import EVENT_KINDS
 
 RULES = RuleBook()
 
@@ -18,7 +17,7 @@ def _measured(rows: Rows) -> str:
 @RULES.rule(r"difference between .*intakes?.* outputs?")
 def balance(reading: Reading) -> str:
     """All that was taken in less all that was given out."""
-    taken, given = (reading.rows(EVENT_KINDS[name]) for name in ("intake", "output"))
+    taken, given = (reading.rows(reading.kind(name)) for name in ("intake", "output"))
     return f"SELECT ({taken.select(f'SUM({_measured(taken)})')}) - ({given.select(f'SUM({_measured(given)})')})"
 
 
@@ -53,6 +52,6 @@ def new_drugs(reading: Reading) -> str | None:
     windows = reading.question.windows
     if len(windows) != 2:
         return None
-    rows = reading.rows(EVENT_KINDS["drug"], windows=False)
+    rows = reading.rows(reading.kind("drug"), windows=False)
     new, old = (rows.within((window,)).select("event.DRUG") for window in windows)
     return f"{new}\nEXCEPT\n{old}"

@@ -7,8 +7,7 @@ import re
 from medagentgym.agent.baseline_rules.asked.rules import RuleBook
 from medagentgym.agent.baseline_rules.asked.subject import length_of_time, main_rows, now, order_in
 from medagentgym.agent.baseline_rules.phrases import LAST
-from medagentgym.agent.baseline_rules.query_parts import Reading, Rows, chosen_visit
-from medagentgym.agent.baseline_rules.schema import EVENT_KINDS
+from medagentgym.agent.baseline_rules.query_parts import Reading, Rows
 
 RULES = RuleBook()
 
@@ -34,7 +33,7 @@ def time_between_visits(reading: Reading) -> str | None:
     """The time from the end of a visit to the beginning of the next."""
     if reading.question.visit is None:
         return None
-    _, query = chosen_visit(reading.question.visit, reading.question.patient)
+    _, query = reading.chosen_visit(reading.question.visit)
     following = "SELECT MIN(later.ADMITTIME) FROM ADMISSIONS AS later WHERE later.SUBJECT_ID = visit.SUBJECT_ID AND later.ADMITTIME > visit.ADMITTIME"
     length = length_of_time(reading, "visit.DISCHTIME", f"({following})")
     return f"SELECT {length}\nFROM ADMISSIONS AS visit\nWHERE visit.HADM_ID IN ({query})"
@@ -42,7 +41,7 @@ def time_between_visits(reading: Reading) -> str | None:
 
 def _stays(reading: Reading) -> tuple[Rows, str]:
     """The completed stays that a question is about, and the expression for their length."""
-    rows = reading.rows(EVENT_KINDS["icu stay" if re.search(r"\bicu\b", reading.question.skeleton) else "admission"])
+    rows = reading.rows(reading.kind("icu stay" if re.search(r"\bicu\b", reading.question.skeleton) else "admission"))
     return rows.where(f"{_ends(rows)} IS NOT NULL"), length_of_time(reading, rows.time, _ends(rows))
 
 
@@ -79,4 +78,4 @@ def length_of_a_prescription(reading: Reading) -> str | None:
 @RULES.rule(r"average age")
 def average_age(reading: Reading) -> str:
     """The average age over visits."""
-    return reading.rows(EVENT_KINDS["admission"]).select("AVG(visit.AGE)")
+    return reading.rows(reading.kind("admission")).select("AVG(visit.AGE)")

@@ -7,7 +7,6 @@ from medagentgym.agent.baseline_rules.asked.rules import RuleBook
 from medagentgym.agent.baseline_rules.asked.subject import any_rows, order_in
 from medagentgym.agent.baseline_rules.phrases import LAST
 from medagentgym.agent.baseline_rules.query_parts import Reading
-from medagentgym.agent.baseline_rules.schema import kind_in
 
 RULES = RuleBook()
 
@@ -24,7 +23,7 @@ def patient_numbers(reading: Reading) -> str | None:
 @RULES.rule(_NAMES_OF, "list")
 def names_so_many_times(reading: Reading) -> str | None:
     """What there was so many times."""
-    kind, repeats = kind_in(reading.question.main.text), reading.question.repeats
+    kind, repeats = reading.kind_in(reading.question.main.text), reading.question.repeats
     if kind is None or repeats is None or reading.question.main.terms:
         return None
     named, name = reading.rows(kind).named()
@@ -34,7 +33,7 @@ def names_so_many_times(reading: Reading) -> str | None:
 @RULES.rule(rf"{_NAMES_OF}.*\b(?:first|last|second)\b", "list")
 def name_in_order(reading: Reading) -> str | None:
     """What there was first, or last."""
-    kind = kind_in(reading.question.main.text)
+    kind = reading.kind_in(reading.question.main.text)
     if kind is None or reading.question.main.terms or not phrases.orders(reading.question.main.text):
         return None
     named, name = reading.rows(kind).named()
@@ -44,7 +43,7 @@ def name_in_order(reading: Reading) -> str | None:
 @RULES.rule(_NAMES_OF, "list")
 def names(reading: Reading) -> str | None:
     """What there was."""
-    kind = kind_in(reading.question.main.text)
+    kind = reading.kind_in(reading.question.main.text)
     if kind is None or reading.question.main.terms:
         return None
     named, name = reading.rows(kind).named()

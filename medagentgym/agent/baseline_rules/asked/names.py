@@ -5,7 +5,6 @@ from __future__ import annotations
 from medagentgym.agent.baseline_rules.asked.rules import RuleBook
 from medagentgym.agent.baseline_rules.asked.subject import main_rows
 from medagentgym.agent.baseline_rules.query_parts import Reading, quoted
-from medagentgym.agent.baseline_rules.schema import EVENT_KINDS
 
 RULES = RuleBook()
 
@@ -14,7 +13,7 @@ RULES = RuleBook()
 def long_title(reading: Reading) -> str | None:
     """The long title of a short one; where the question does not say whose, of a diagnosis or a procedure."""
     parts = []
-    for kind in (EVENT_KINDS["diagnosis"], EVENT_KINDS["procedure"]):
+    for kind in (reading.kind("diagnosis"), reading.kind("procedure")):
         for name in reading.names:
             if kind.names is not None and (name.kind == kind or kind.name not in reading.question.skeleton):
                 parts.append(f"SELECT {kind.names.long_name} FROM {kind.names.table} WHERE {kind.names.name} = {quoted(name.value)}")

@@ -7,7 +7,6 @@ from medagentgym.agent.baseline_rules.asked.rules import RuleBook
 from medagentgym.agent.baseline_rules.asked.subject import main_rows, measured_values, order_in
 from medagentgym.agent.baseline_rules.phrases import FIRST, LAST
 from medagentgym.agent.baseline_rules.query_parts import Reading, named_rows
-from medagentgym.agent.baseline_rules.schema import EVENT_KINDS
 
 RULES = RuleBook()
 
@@ -17,7 +16,7 @@ _WHEN = r"^(?:when|at what time|what time|on which (?:date|day))\b"
 @RULES.rule(r"^(?:has|have|had|was|were|is|are|did)\b.*\borganisms?\b", "truth")
 def organism_found(reading: Reading) -> str:
     """Whether an organism was found in a microbiology test."""
-    rows = reading.rows(EVENT_KINDS["specimen"], reading.names)
+    rows = reading.rows(reading.kind("specimen"), reading.names)
     return rows.where("event.ORG_NAME IS NOT NULL").select("COUNT(*) > 0")
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from medagentgym.agent.baseline_rules import phrases
 from medagentgym.agent.baseline_rules.asked.rules import RuleBook
 from medagentgym.agent.baseline_rules.asked.subject import main_rows
-from medagentgym.agent.baseline_rules.query_parts import Reading, chosen_visit, named_rows
-from medagentgym.agent.baseline_rules.schema import kind_in
+from medagentgym.agent.baseline_rules.query_parts import Reading, named_rows
 from medagentgym.agent.baseline_rules.time_expressions import VisitReference
 
 RULES = RuleBook()
@@ -15,7 +14,7 @@ RULES = RuleBook()
 @RULES.rule(r"most (?:frequent|common)|\btop\b|most often", "list")
 def most_frequent(reading: Reading) -> str | None:
     """The names that occur most often; equal numbers share a place."""
-    rank, kind = phrases.rank(reading.question.main.text), kind_in(reading.question.main.text)
+    rank, kind = phrases.rank(reading.question.main.text), reading.kind_in(reading.question.main.text)
     if rank is None or kind is None:
         return None
     named, name = reading.rows(kind).named()
@@ -29,7 +28,7 @@ def percentile(reading: Reading) -> str | None:
     question, rows = reading.question, main_rows(reading)
     if rows is None or rows.kind.value is None or question.measured is None or question.patient is None:
         return None
-    _, visit = chosen_visit(question.visit or VisitReference("hospital", "last"), question.patient)
+    _, visit = reading.chosen_visit(question.visit or VisitReference("hospital", "last"))
     peers = named_rows(rows.kind, reading.names).where(f"visit.AGE IN (SELECT AGE FROM ADMISSIONS WHERE HADM_ID IN ({visit}))")
     value = f"event.{rows.kind.value}"
     ranked = peers.select(f"{value} AS value, PERCENT_RANK() OVER (ORDER BY {value}) AS place")

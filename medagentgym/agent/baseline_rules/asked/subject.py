@@ -8,7 +8,7 @@ from collections.abc import Callable
 from medagentgym.agent.baseline_rules import phrases
 from medagentgym.agent.baseline_rules.phrases import Order
 from medagentgym.agent.baseline_rules.query_parts import Reading, Rows, quoted
-from medagentgym.agent.baseline_rules.schema import EventKind, kind_in
+from medagentgym.agent.baseline_rules.schema import EventKind
 
 PATIENTS = "COUNT(DISTINCT visit.SUBJECT_ID)"
 
@@ -16,7 +16,7 @@ PATIENTS = "COUNT(DISTINCT visit.SUBJECT_ID)"
 def main_kind(reading: Reading) -> EventKind | None:
     """The kind of event that the main clause is about: that of its first name, else that of its words."""
     names = reading.named_in(reading.question.main)
-    return names[0].kind if names else kind_in(reading.question.main.text)
+    return names[0].kind if names else reading.kind_in(reading.question.main.text)
 
 
 def main_rows(reading: Reading) -> Rows | None:

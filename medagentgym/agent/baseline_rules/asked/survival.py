@@ -6,7 +6,6 @@ from medagentgym.agent.baseline_rules import phrases
 from medagentgym.agent.baseline_rules.asked.rules import RuleBook
 from medagentgym.agent.baseline_rules.asked.subject import now
 from medagentgym.agent.baseline_rules.query_parts import Reading, named_rows
-from medagentgym.agent.baseline_rules.schema import EVENT_KINDS
 
 RULES = RuleBook()
 
@@ -33,7 +32,7 @@ def _long_ago(reading: Reading, days: int) -> str:
 def deadliest(reading: Reading) -> str | None:
     """The diagnoses after which the largest shares of patients died within the span."""
     days, rank = _span(reading), phrases.rank(reading.question.skeleton)
-    kind = EVENT_KINDS["diagnosis"]
+    kind = reading.kind("diagnosis")
     if days is None or rank is None or kind.names is None:
         return None
     first = reading.rows(kind).select(

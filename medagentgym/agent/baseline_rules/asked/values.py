@@ -8,8 +8,7 @@ from medagentgym.agent.baseline_rules import phrases
 from medagentgym.agent.baseline_rules.asked.rules import RuleBook
 from medagentgym.agent.baseline_rules.asked.subject import measured_values, order_in
 from medagentgym.agent.baseline_rules.phrases import LAST
-from medagentgym.agent.baseline_rules.query_parts import Reading, names_condition
-from medagentgym.agent.baseline_rules.schema import ATTRIBUTES, EVENT_KINDS
+from medagentgym.agent.baseline_rules.query_parts import Reading, constant, names_condition
 
 RULES = RuleBook()
 
@@ -32,15 +31,15 @@ def function_of_values(reading: Reading) -> str | None:
 def attribute(reading: Reading) -> str | None:
     """A column that describes the patient, the visit or the event; of several the last one's, unless the question says otherwise."""
     question = reading.question
-    found = next((attribute for attribute in ATTRIBUTES if re.search(attribute.words, question.main.text)), None)
+    found = next((attribute for attribute in reading.schema.attributes if re.search(attribute.words, question.main.text)), None)
     if found is None or question.patient is None:
         return None
     if found.kind is None:
-        return f"SELECT {found.column}\nFROM PATIENTS AS patient\nWHERE SUBJECT_ID = {question.patient}"
-    kind = EVENT_KINDS[found.kind]
+        return f"SELECT {found.column}\nFROM PATIENTS AS patient\nWHERE SUBJECT_ID = {constant(question.patient)}"
+    kind = reading.kind(found.kind)
     rows = reading.rows(kind, reading.names).where(f"{found.column} IS NOT NULL")
     if kind.name == "organism":
-        rows = rows.where(*names_condition(EVENT_KINDS["specimen"], "event", reading.names))
+        rows = rows.where(*names_condition(reading.kind("specimen"), "event", reading.names))
     return rows.select(found.column, end=order_in(reading, LAST).clause(rows.time))
 
 
