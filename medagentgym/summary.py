@@ -130,7 +130,8 @@ def summarize(
     draw_success(summary, out)
     title = f"{'PARTIAL: ' if partial else ''}{out.name}"
     success, episodes_table = success_table(summary), episode_table(summary)
-    write_text(out / "summary.md", _markdown(title, summary, success, episodes_table))
+    all_remarks = [*remarks(summary), *remarks_of_tasks(configs)]
+    write_text(out / "summary.md", _markdown(title, summary, all_remarks, success, episodes_table))
     report = render_report(
         title,
         success,
@@ -138,7 +139,7 @@ def summarize(
         disagreements,
         out / "success.svg",
         heading=shared_heading(rows),
-        remarks=remarks(summary),
+        remarks=all_remarks,
         columns=SUMMARY_COLUMNS,
     )
     write_text(out / "report.html", report)
@@ -435,6 +436,14 @@ def remarks(summary: pd.DataFrame) -> list[str]:
     return sentences
 
 
+def remarks_of_tasks(configs: Sequence[Config]) -> list[str]:
+    """What the tasks say of their data and of how they judge, each remark once."""
+    found = [
+        f"{config.task}: {remark}" for config in configs if config.task in task_names() for remark in get_task_class(config.task).remarks(config)
+    ]
+    return list(dict.fromkeys(found))
+
+
 def experiment_label(row: Mapping[str, Any]) -> str:
     """An experiment as the tables name it."""
     return f"{row['task']}/{row['tag']}/{row['mode']}"
@@ -467,11 +476,11 @@ def _whole(value: int | None) -> str:
     return NOT_KNOWN if value is None else f"{value:,}"
 
 
-def _markdown(title: str, summary: pd.DataFrame, success: pd.DataFrame, episodes: pd.DataFrame) -> str:
+def _markdown(title: str, summary: pd.DataFrame, remarks: Sequence[str], success: pd.DataFrame, episodes: pd.DataFrame) -> str:
     parts = [
         f"# {title}",
         shared_heading(records(summary)),
-        *remarks(summary),
+        *remarks,
         "## Success",
         _as_markdown(success),
         "## Episodes",

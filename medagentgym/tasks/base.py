@@ -12,7 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from medagentgym.built_data import MANIFEST_FILE
 from medagentgym.judges.base import Judge
+from medagentgym.record import read_object
 from medagentgym.sandbox.base import BoxSpec
 from medagentgym.tasks.broken_programs import another_answer, surplus_answer
 from medagentgym.tasks.cheats import generic_cheats
@@ -110,6 +112,18 @@ class Task(ABC):
 
         Raises `UserError` for what is wrong with the source files.
         """
+
+    @classmethod
+    def remarks(cls, config: Config) -> list[str]:
+        """What a reader of the tables must know of the data and of how attempts are judged, in sentences: here those of the build's manifest.
+
+        Nothing where the data are not built.
+        """
+        try:
+            found = read_object(config.work_dir / "data" / config.task / MANIFEST_FILE).get("remarks")
+        except (OSError, ValueError):
+            return []
+        return [str(remark) for remark in found] if isinstance(found, list) else []
 
     @classmethod
     def asks_impossible(cls, config: Config) -> bool:

@@ -77,6 +77,13 @@ class NPowerAI(TaskFileTask):
         """Which golds are wrong."""
         return [remark for mode, of_mode in rows.items() for remark in _remarks(mode, _counts_by_kind(of_mode))]
 
+    @classmethod
+    def remarks(cls, config: Config) -> list[str]:
+        """Those of the build, and by how much sample sizes may differ."""
+        tolerance = config.scoring.size_tolerance
+        stated = [f"Sample sizes within {100 * tolerance:g} % of the gold count as right (scoring.size_tolerance)."] if tolerance else []
+        return [*super().remarks(config), *stated]
+
     # --- while running --------------------------------------------------------------------------------------------------------------------------
 
     def reference(self, instance: Instance) -> dict[str, Any]:
