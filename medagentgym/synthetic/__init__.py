@@ -20,22 +20,28 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from medagentgym.errors import UserError
 from medagentgym.synthetic.positions import Mode, impossible_indices
 
 if TYPE_CHECKING:
     from medagentgym.config import SyntheticConfig
+    from medagentgym.synthetic.facts import Facts
 
 __all__ = ["generate", "impossible_indices"]
 
 _MODES: tuple[Mode, ...] = ("train", "test")
 
 
-def generate(config: SyntheticConfig, folder: Path) -> None:
-    """Write `folder/raw/<TABLE>.csv.gz` and `folder/questions/{train,test}.json`.
+MakeRows = Callable[["SyntheticConfig", "Facts", Mode], list[dict[str, Any]]]
+"""Makes the rows of a mode's question file."""
+
+
+def generate(config: SyntheticConfig, folder: Path, make_rows: MakeRows | None = None) -> None:
+    """Write `folder/raw/<TABLE>.csv.gz` and `folder/questions/{train,test}.json`. None: single questions in EHRSQL's format.
 
     After a failure nothing of it is left in `folder`. Raises `UserError` where `folder` holds made-up data already, or where the patients give too
     few different questions.
@@ -62,7 +68,8 @@ def generate(config: SyntheticConfig, folder: Path) -> None:
             facts.take(name, table)
             write_table(table, workplace / "raw" / f"{name}.csv.gz")
         for mode in _MODES:
-            write_questions(make_questions(config, MIMIC_III, facts, mode), workplace / "questions" / f"{mode}.json")
+            rows = make_questions(config, MIMIC_III, facts, mode) if make_rows is None else make_rows(config, facts, mode)
+            write_questions(rows, workplace / "questions" / f"{mode}.json")
         for target in targets:
             (workplace / target.name).rename(target)
     except BaseException:
