@@ -145,7 +145,7 @@ def environment_digest(config: Config, task: Task) -> str:
     agent = get_agent_class(config.agent.name)
     modules = [*ENVIRONMENT_MODULES, *task.code_modules, type(task).__module__, *agent.code_modules, agent.__module__]
     if config.protocol == "oracle_stop":
-        modules.append(type(task.judges()[config.stop_judge]).__module__)
+        modules += ["medagentgym.judges", type(task.judges()[config.stop_judge]).__module__]
     return code_digest(modules)
 
 

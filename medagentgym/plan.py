@@ -309,8 +309,8 @@ def make_plan(config: Config, *, partial: bool = False, single: bool = False, da
     return Plan(config.name or "run", planned, partial, single)
 
 
-SCORING_MODULES = ("medagentgym.scores", "medagentgym.judges.values", "medagentgym.judges.references", "medagentgym.sandbox.answers")
-"""Modules whose code decides a score, besides those of the task's judges."""
+SCORING_MODULES = ("medagentgym.scores", "medagentgym.judges", "medagentgym.sandbox.answers")
+"""Modules and packages whose code decides a score, besides those of the task's judges."""
 AUDIT_MODULES = (
     "medagentgym.audit.instances",
     "medagentgym.audit.playing",

@@ -10,6 +10,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 ReferenceStatus = Literal["usable", "zero", "empty", "error", "impossible"]
 
 
+KEY_SEPARATOR = "|"
+
+
 @dataclass(frozen=True)
 class ReferenceSummary:
     """A reference in two words."""
@@ -18,11 +21,17 @@ class ReferenceSummary:
     """`usable`: there is something to find; `zero`: nothing but zeros; `empty`: the right answer is "nothing"; `error`: could not be computed;
     `impossible`: abstaining is right, and no answer is."""
     key: str
-    """The same for references that one and the same answer satisfies."""
+    """The same for references that one and the same answer satisfies. Where different answers are right: their keys, joined by `KEY_SEPARATOR`; one
+    answer then satisfies all references that have a key in common."""
     low: float | None = None
     """Where every number of a range satisfies the reference: the smallest, ..."""
     high: float | None = None
     """... and the largest of them. One answer may then satisfy references of different keys."""
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the answers that are right."""
+        return self.key.split(KEY_SEPARATOR)
 
 
 @runtime_checkable
@@ -43,10 +52,10 @@ def most_satisfied(references: Iterable[ReferenceSummary], answers: int = 1) -> 
     satisfied = 0
     for _ in range(answers):
         number, count = _best_number(left)
-        key, of_key = next(iter(Counter(reference.key for reference in left).most_common(1)), ("", 0))
+        key, of_key = next(iter(Counter(key for reference in left for key in reference.keys).most_common(1)), ("", 0))
         if max(count, of_key) == 0:
             break
-        taken = [_holds(reference, number) if count > of_key else reference.key == key for reference in left]
+        taken = [_holds(reference, number) if count > of_key else key in reference.keys for reference in left]
         satisfied += sum(taken)
         left = [reference for reference, is_taken in zip(left, taken, strict=True) if not is_taken]
     return satisfied

@@ -1,37 +1,80 @@
-"""The strict judge of questions that a database query answers: the answer must be the gold's set of rows.
+"""The strict judge of questions that a database query answers: the answer must be the gold's set of rows, no more and no less.
 
-`reference["gold"]` is `{"columns": [...] | null, "rows": [[...]], "boolean": bool, "status": ..., "reason": ...}`. How an answer is read:
+What counts as the answer is said in `medagentgym.judges.final_answer`, how it is read as rows in `medagentgym.judges.readings`, when two cells are
+equal in `medagentgym.judges.values` and `medagentgym.judges.columns`. `docs/judges.md` has the rules in one table. `reference["gold"]`:
 
-- The order of rows and repeated rows do not count. Every row of the gold must be in the answer and every row of the answer in the gold: no more, no
-  less. Cells are compared by `medagentgym.judges.values`.
-- *Shape.* `medagentgym.sandbox.answers.as_rows` reads an answer as rows: a scalar is one row, a list has one row an element, a mapping one row of key
-  and value an item. Beyond that, a mapping whose keys are the names of the gold's columns is a row (or, with lists for values, the columns of a
-  table), and a table that lacks just as many columns as its labelled index has gets the index in front (the counts of `value_counts()`).
-- *Width.* Every row of the answer has as many cells as the gold has columns. For a gold of one column, a scalar is one row and a list of scalars is
-  one row each. For a gold of one row and several columns, a flat list of that many scalars is the row.
-- *Order of columns.* Where the answer names its columns and the names are the gold's, the names decide. Otherwise the position does: an answer with
-  its columns swapped is another statement (a systolic pressure of 80 and a diastolic one of 120) and wrong.
-- *Empty gold* (no rows, or nothing but nulls): the answer says "nothing" too, as `None`, NaN, an empty list or an empty table. 0 is not nothing.
-- *Golds without columns* (`columns: null`, as stored in published task files: flat lists): the sets of all cells are compared.
+| key | |
+|---|---|
+| `columns` | names of the gold's columns; null: a flat list of values, whose sets are compared |
+| `rows` | the rows |
+| `status`, `reason` | `error`: could not be computed, and why; such a gold is answered correctly by nobody |
+| `boolean` | whether the SQL asks for a yes or no |
+| `impossible` | the database cannot answer the question: only an abstention is right, and it is right nowhere else |
+| `units` | the unit of each column's numbers, or null |
+| `percent` | `fraction` or `percentage`: the numbers are shares written so, and the other form is right, too; null: they are not |
+| `ordered` | null, or the rank of each row: rows of a higher rank must not come before rows of a lower one |
+| `alternatives` | other right answers: `rows` (and `ordered`), and where a tie leaves open which rows belong to them, `pick` of those in `among` |
+
+- Rows are compared as sets: repeated rows do not count. An answer with fewer rows than the gold has distinct ones is wrong even where rounding makes
+  rows of the gold alike.
+- Columns may come in another order. A column that the answer gives the name of one of the gold's is that one. The others may be permuted where one
+  permutation, the same for all rows, makes the sets of rows equal. Two unnamed numbers in the wrong order (blood pressures) are therefore right;
+  with the names of the gold's columns at the wrong numbers they are wrong.
+- A gold without rows, or of nothing but nulls, is answered by "nothing": `None`, NaN, an empty list or table, or one of `NOTHING_WORDS`. 0 and False
+  are not nothing.
 - An object that is no plain data equals nothing.
-- A gold that could not be computed (`status: error`) is answered correctly by nobody; the audit lists it.
 """
 
 from __future__ import annotations
 
-import hashlib
-from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from medagentgym.judges.base import Evidence, Verdict
-from medagentgym.judges.references import ReferenceSummary
-from medagentgym.judges.values import Value, as_truth, equal_values, fold_text, reach, read_value
-from medagentgym.sandbox.answers import as_rows, is_scalar, kind
+from medagentgym.judges.columns import Column, Share, columns_of, plain_name
+from medagentgym.judges.final_answer import NO_ANSWER, final_answer
+from medagentgym.judges.gold_keys import gold_keys
+from medagentgym.judges.readings import Reading, readings
+from medagentgym.judges.references import KEY_SEPARATOR, ReferenceStatus, ReferenceSummary
+from medagentgym.judges.row_matching import GoldRows, Row, RowKey, row_key
+from medagentgym.judges.values import Value, fold_text, number_value, read_value
 
-Row = tuple[Value, ...]
+NOTHING_WORDS = frozenset(
+    {
+        "n/a",
+        "nothing",
+        "nothing found",
+        "empty",
+        "not found",
+        "not available",
+        "no answer",
+        "no data",
+        "no data found",
+        "no data available",
+        "no record",
+        "no records",
+        "no record found",
+        "no records found",
+        "no such record",
+        "no such records",
+        "no matching record",
+        "no matching records",
+        "no matching records found",
+        "no result",
+        "no results",
+        "no results found",
+        "no value",
+        "no rows",
+    }
+)
+"""Wordings that say "nothing" as the whole of an answer, case and a full stop apart."""
+_MOST_PERMUTATIONS = 50
+_FEWEST_PERMUTATIONS = 6
+"""All orders of three columns, whatever the number of rows."""
+_MOST_PERMUTED_ROWS = 500_000
 
 
 class RowSetJudge:
@@ -40,249 +83,345 @@ class RowSetJudge:
     name = "strict"
 
     def judge(self, reference: Any, evidence: Evidence) -> Verdict:
-        """Judge one attempt by its answer alone; what it printed does not count."""
+        """Judge one attempt."""
         gold = Gold.read(reference)
+        if evidence.abstained or gold.impossible:
+            return _judge_abstention(gold, evidence)
         if gold.error is not None:
             return _wrong(f"the reference could not be computed: {gold.error}" if gold.error else "the reference could not be computed")
-        if not evidence.has_answer:
+        answer = final_answer(evidence)
+        if answer is NO_ANSWER:
             return _wrong("no answer")
-        answer = AnswerRows.read(evidence.answer, gold.columns or ())
-        if answer is None:
-            return _wrong("the answer cannot be read as rows of plain values")
-        if gold.empty:
-            return _right("nothing, as the gold") if answer.empty else _wrong(f"{_count(len(answer.rows), 'row')} where the gold is empty")
-        if answer.empty:
-            return _wrong(f"an empty answer where the gold has {_count(len(gold.rows), 'row')}")
-        if gold.columns is None:
-            return _compare(gold.cells(), answer.cells(), "value", boolean=gold.boolean)
-        aligned = _align(answer, gold)
-        if isinstance(aligned, str):
-            return _wrong(aligned)
-        return _compare(gold.rows, aligned, "row", boolean=gold.boolean)
+        reason = None
+        for reading in readings(answer):
+            for accepted in gold.accepted:
+                verdict = accepted.judge(reading)
+                if verdict.correct:
+                    return verdict
+                reason = reason or verdict.reason
+        return _wrong(reason or "the answer cannot be read as rows of plain values")
 
     def summarise(self, reference: Any) -> ReferenceSummary:
-        """Status and key of the gold. A yes-or-no gold of 1 and a count of 1 share their key: the answer 1 satisfies both."""
+        """Status and keys of the gold (`medagentgym.judges.gold_keys`).
+
+        Where several answers are right, one that says "nothing" or nothing but zeros makes the whole gold `empty` or `zero`.
+        """
         gold = Gold.read(reference)
+        if gold.impossible:
+            return ReferenceSummary("impossible", "impossible")
         if gold.error is not None:
             return ReferenceSummary("error", "error")
-        if gold.empty:
-            return ReferenceSummary("empty", "empty")
-        rows = gold.cells() if gold.columns is None else gold.rows
-        zero = all(cell.kind == "missing" or (cell.kind == "number" and cell.content == 0) for row in rows for cell in row)
-        text = "\n".join(sorted({repr([cell.key for cell in row]) for row in rows}))
-        return ReferenceSummary("zero" if zero else "usable", hashlib.sha256(text.encode()).hexdigest()[:16])
+        statuses = [accepted.status for accepted in gold.accepted]
+        status = next(status for status in _SEVEREST_FIRST if status in statuses)
+        keys = dict.fromkeys(key for accepted in gold.accepted for key in accepted.answer_keys())
+        return ReferenceSummary(status, KEY_SEPARATOR.join(keys))
+
+
+_SEVEREST_FIRST: tuple[ReferenceStatus, ...] = ("empty", "zero", "usable")
 
 
 @dataclass(frozen=True)
 class Gold:
     """The gold answer of a question."""
 
-    columns: tuple[str, ...] | None
-    rows: tuple[Row, ...]
-    boolean: bool
-    error: str | None
+    accepted: tuple[Accepted, ...]
+    """The right answers, the one that the gold SQL gave first."""
+    error: str | None = None
     """None, or why the gold could not be computed (which may be the empty text)."""
+    impossible: bool = False
 
     @classmethod
     def read(cls, reference: Mapping[str, Any]) -> Gold:
         """Read `reference["gold"]`."""
         gold = reference["gold"]
-        columns = gold.get("columns")
-        failed = gold.get("status") == "error"
-        return cls(
-            columns=None if columns is None else tuple(str(name) for name in columns),
-            rows=tuple(tuple(read_value(cell) for cell in (row if isinstance(row, (list, tuple)) else [row])) for row in gold.get("rows") or []),
-            boolean=bool(gold.get("boolean", False)),
-            error=" ".join(str(gold.get("reason") or "").split()) if failed else None,
-        )
-
-    @property
-    def empty(self) -> bool:
-        """No row, or nothing but nulls."""
-        return _all_missing(self.rows)
-
-    def cells(self) -> list[Row]:
-        """Every cell as a row of its own."""
-        return [(cell,) for row in self.rows for cell in row]
+        if gold.get("status") == "error":
+            return cls((), error=" ".join(str(gold.get("reason") or "").split()))
+        if gold.get("impossible"):
+            return cls((), impossible=True)
+        columns = columns_of(gold)
+        boolean = bool(gold.get("boolean", False)) or any(isinstance(cell, bool) for row in gold.get("rows") or () for cell in _cells(row))
+        if boolean and columns is not None:
+            columns = tuple(replace(column, boolean=True) for column in columns)
+        answers = [Accepted.read(form, columns, boolean) for form in (gold, *(gold.get("alternatives") or ()))]
+        return cls(tuple(form for answer in answers for form in answer.forms()))
 
 
 @dataclass(frozen=True)
-class AnswerRows:
-    """An answer, read as rows."""
+class Accepted:
+    """One right answer: `rows`, and `pick` of the rows in `among`."""
 
+    columns: tuple[Column, ...] | None
     rows: tuple[Row, ...]
-    columns: tuple[str, ...] | None = None
-    """Names of the columns, where the answer names them."""
-    flat: bool = False
-    """Whether the answer was a scalar or a list of scalars: one cell a row, and the width is for the gold to say."""
+    among: tuple[Row, ...] = ()
+    pick: int = 0
+    ranks: tuple[int, ...] | None = None
+    """The rank of each of `rows`, where their order counts; those in `among` come after them."""
+    cell: Column = field(default_factory=Column)
+    """How the cells of a flat list are read (`columns` is None)."""
 
     @classmethod
-    def read(cls, data: Any, gold_columns: Sequence[str]) -> AnswerRows | None:
-        """Read an answer (JSON data of `medagentgym.sandbox.answers`); None where it cannot be read as rows."""
-        match kind(data):
-            case "scalar":
-                return cls._of([[data]], flat=True)
-            case "list":
-                names = _common_keys(data)
-                rows = as_rows(data) if names is None else [[dict(map(tuple, row["items"]))[name] for name in names] for row in data]
-                return cls._of(rows, names, flat=all(is_scalar(element) for element in data))
-            case "mapping":
-                named = _named_columns(data, gold_columns)
-                return cls._of(as_rows(data)) if named is None else cls._of(named[1], named[0])
-            case "table":
-                indexed = _with_index(data, len(gold_columns))
-                return cls._of(as_rows(data), data["columns"]) if indexed is None else cls._of(indexed)
-            case _:
-                return None
+    def read(cls, form: Mapping[str, Any], columns: tuple[Column, ...] | None, boolean: bool) -> Accepted:
+        """Read a gold or one of its alternatives."""
+        cell = Column(boolean=boolean)
+        rows, among = (tuple(_typed_rows(form.get(name) or (), columns, cell)) for name in ("rows", "among"))
+        ranks = form.get("ordered")
+        pick = int(form.get("pick") or 0)
+        if columns is None:
+            rows = tuple((value,) for row in rows for value in row)
+        return cls(columns, rows, among, pick, None if columns is None or ranks is None else tuple(ranks), cell)
 
-    @classmethod
-    def _of(cls, rows: Sequence[Sequence[Any]] | None, columns: Sequence[Any] | None = None, *, flat: bool = False) -> AnswerRows | None:
-        if rows is None or not all(is_scalar(cell) for row in rows for cell in row):
-            return None
-        names = None if columns is None else tuple(str(name) for name in columns)
-        return cls(tuple(tuple(read_value(cell) for cell in row) for row in rows), names, flat)
+    def forms(self) -> Iterator[Accepted]:
+        """This answer, and where its numbers are shares the same ones in their other form."""
+        yield self
+        share = self.columns[0].share if self.columns and len(self.columns) == 1 else None
+        if share is not None and any(cell.kind == "number" for row in self.rows + self.among for cell in row):
+            column = Column(self.columns[0].name) if self.columns else Column()
+            rows, among = (tuple((_other_form(row[0], share),) for row in rows) for rows in (self.rows, self.among))
+            yield Accepted((column,), rows, among, self.pick, self.ranks)
+
+    # --- judging ------------------------------------------------------------------------------------------------------------------------------------
+
+    def judge(self, reading: Reading) -> Verdict:
+        """Whether a reading of an answer is this answer."""
+        if self.says_nothing:
+            return (
+                _right("nothing, as the gold")
+                if _reads_as_nothing(reading)
+                else _wrong(f"{_count(len(reading.rows), 'row')} where the gold is empty")
+            )
+        if self.columns is None:
+            cells = list(_typed_rows(((value,) for row in reading.rows for value in row), None, self.cell))
+            return self._compare(cells, "value")
+        if not reading.rows and self._may_be_null:
+            reading = Reading([[None] * len(self.columns)])
+        shaped = self._shaped(reading)
+        if isinstance(shaped, str):
+            return _wrong(shaped)
+        rows = _read_rows(shaped.rows)
+        if not self._may_be_null and all(cell.kind == "missing" for row in rows for cell in row):
+            return _wrong(f"an empty answer where the gold has {_count(len(self._gold.rows), 'row')}")
+        first = None
+        for order in self._orders(shaped.names, rows):
+            verdict = self._compare(self._ordered_as(rows, order), "row")
+            if verdict.correct:
+                return verdict
+            first = first or verdict
+        return first or _wrong("columns that cannot be the gold's")
 
     @property
-    def empty(self) -> bool:
+    def says_nothing(self) -> bool:
         """No row, or nothing but nulls."""
-        return _all_missing(self.rows)
+        return not self.pick and all(cell.kind == "missing" for row in self.rows for cell in row)
 
-    def cells(self) -> list[Row]:
-        """Every cell as a row of its own."""
-        return [(cell,) for row in self.rows for cell in row]
+    @property
+    def _may_be_null(self) -> bool:
+        """Whether one of the rows is nothing but nulls."""
+        return any(all(cell.kind == "missing" for cell in row) for row in self.rows + self.among)
 
+    @property
+    def status(self) -> ReferenceStatus:
+        """`empty`, `zero` or `usable`; where one row is to be picked, what the least usable of them is."""
+        choices = [[row] for row in self.among] if self.pick == 1 and not self.rows else [self.rows + self.among]
+        statuses = list(map(_status, choices))
+        return next(status for status in _SEVEREST_FIRST if status in statuses)
 
-def _text_keys(mapping: Any) -> list[str] | None:
-    """The keys of a mapping, where they are different texts."""
-    if kind(mapping) != "mapping":
-        return None
-    keys = [key for key, _ in mapping["items"] if isinstance(key, str)]
-    return keys if len(set(keys)) == len(mapping["items"]) else None
+    def answer_keys(self) -> Iterable[str]:
+        """The keys of answers that are this one."""
+        return gold_keys(self.rows, self.among, self.pick, flat=self.columns is None)
 
+    @cached_property
+    def _must(self) -> GoldRows:
+        return GoldRows(self.rows)
 
-def _common_keys(elements: Sequence[Any]) -> list[str] | None:
-    """The keys that a list of mappings shares, in the order of the first; None where it is no such list."""
-    keys = [_text_keys(element) for element in elements]
-    if not keys or any(names is None or set(names) != set(keys[0] or ()) for names in keys):
-        return None
-    return keys[0]
+    @cached_property
+    def _gold(self) -> GoldRows:
+        return GoldRows(self.rows + self.among)
 
+    @cached_property
+    def _entries(self) -> Counter[RowKey]:
+        """How often each row stands in `among`."""
+        return Counter(map(row_key, self.among))
 
-def _named_columns(mapping: Any, gold_columns: Sequence[str]) -> tuple[list[str], list[list[Any]]] | None:
-    """Names and rows of a mapping from the names of the gold's columns to one value each, or to lists of the same length."""
-    keys = _text_keys(mapping)
-    if not keys or _order_by_name(keys, gold_columns) is None:
-        return None
-    values = [value for _, value in mapping["items"]]
-    if all(is_scalar(value) for value in values):
-        return keys, [values]
-    if all(isinstance(value, list) for value in values) and len({len(value) for value in values}) == 1:
-        return keys, [list(row) for row in zip(*values, strict=True)]
-    return None
+    def _shaped(self, reading: Reading) -> Reading | str:
+        """The reading with as many columns as the gold, or why it has not."""
+        width = len(self.columns or ())
+        if not reading.rows:
+            return f"an empty answer where the gold has {_count(len(self._gold.rows), 'row')}"
+        if reading.flat and width > 1:
+            if len(reading.rows) == width and len({row_key(row) for row in self.rows}) + self.pick == 1:
+                return Reading([[row[0] for row in reading.rows]])
+            return f"a list of {_count(len(reading.rows), 'value')} where the gold has {_count(width, 'column')}"
+        if reading.widths != {width}:
+            given = " and ".join(str(number) for number in sorted(reading.widths))
+            return f"rows of {given} columns where the gold has {width}"
+        return reading
 
+    def _orders(self, names: Sequence[str] | None, rows: Sequence[Row]) -> Iterator[tuple[int, ...]]:
+        """For each column of the gold the position of the answer's column that may be it: as they stand first, then every order that may be right."""
+        columns = self.columns or ()
+        width = len(columns)
+        pinned = _pinned(names, columns)
+        as_they_stand = _fill(pinned, width)
+        yield as_they_stand
+        if width == 1 or len(pinned) == width:
+            return
+        fits = {ours: self._fitting(ours, [pinned[ours]] if ours in pinned else range(width), rows) for ours in range(width)}
+        for tried, order in enumerate(_permutations(width, fits)):
+            if order != as_they_stand:
+                yield order
+            if tried >= _MOST_PERMUTATIONS or (tried >= _FEWEST_PERMUTATIONS and tried * len(rows) > _MOST_PERMUTED_ROWS):
+                return
 
-def _with_index(table: Any, width: int) -> list[list[Any]] | None:
-    """The rows of a table with its labelled index in front, where that makes them as wide as the gold."""
-    index = [label if isinstance(label, list) else [label] for label in table.get("index") or []]
-    columns = len(table["columns"])
-    if columns == width or not index or {len(label) + columns for label in index} != {width}:
-        return None
-    return [label + row for label, row in zip(index, table["rows"], strict=True)]
+    def _fitting(self, position: int, candidates: Iterable[int], rows: Sequence[Row]) -> list[int]:
+        """The columns of the answer whose every value is one of a column of the gold."""
+        column = (self.columns or ())[position]
+        gold = GoldRows((row[position],) for row in self.rows + self.among)
+        fitting = []
+        for candidate in candidates:
+            given = {row_key((row[candidate],)): row[candidate] for row in rows}
+            values = ((column.read(value),) for value in given.values())
+            if all(row_key(value) in gold.rows or any(gold.equal_to(value)) for value in values):
+                fitting.append(candidate)
+        return fitting
 
+    def _ordered_as(self, rows: Sequence[Row], order: Sequence[int]) -> Sequence[Row]:
+        """The answer's rows with the gold's columns in the gold's order, each cell read as its column reads it."""
+        columns = self.columns or ()
+        stays = list(order) == list(range(len(columns)))
+        if not any(column.reads_values for column in columns):
+            return rows if stays else [tuple([row[position] for position in order]) for row in rows]
+        pairs = list(zip(columns, order, strict=True))
+        return [tuple([column.read(row[position]) for column, position in pairs]) for row in rows]
 
-def _align(answer: AnswerRows, gold: Gold) -> Sequence[Row] | str:
-    """The answer's rows with the gold's columns in the gold's order, or why they have none."""
-    columns = gold.columns or ()
-    width = len(columns)
-    if answer.flat and width > 1:
-        if len(answer.rows) == width and len({_key(row) for row in gold.rows}) == 1:
-            return [tuple(row[0] for row in answer.rows)]
-        return f"a list of {_count(len(answer.rows), 'value')} where the gold has {_count(width, 'column')}"
-    widths = {len(row) for row in answer.rows}
-    if widths != {width}:
-        return f"rows of {' and '.join(str(number) for number in sorted(widths))} columns where the gold has {width}"
-    order = _order_by_name(answer.columns, columns)
-    return answer.rows if order is None else [tuple(row[position] for position in order) for row in answer.rows]
+    def _compare(self, answer: Sequence[Row], thing: str) -> Verdict:
+        """Whether every row of each side has its equal on the other."""
+        answer_by_key = {row_key(row): row for row in answer}
+        exact = [key for key in answer_by_key if key in self._gold.rows]
+        equal: dict[RowKey, set[RowKey]] = {key: {key} for key in exact}
+        for key, row in answer_by_key.items():
+            if key not in equal:
+                equal[key] = set(self._gold.equal_to(row))
+        surplus = [key for key, keys in equal.items() if not keys]
+        found = set[RowKey]().union(*equal.values())
+        if not surplus and not self._must.rows.keys() <= found:  # a row that is one of the gold's exactly may, repeated, stand for others as well
+            for key in exact:
+                equal[key].update(self._gold.equal_to(answer_by_key[key]))
+            found = found.union(*equal.values())
+        missing = self._must.rows.keys() - found
+        expected, given = len(self._must.rows) + self.pick, len(answer_by_key)
+        if missing or surplus:
+            if expected == given == 1:
+                return _wrong(f"another {thing} than the gold's")
+            faults = [f"{len(surplus)} of its {given} distinct {thing}s not in the gold"] if surplus else []
+            faults += [f"{len(missing)} of the gold's {expected} distinct {thing}s missing"] if missing else []
+            return _wrong("; ".join(faults))
+        if len(answer) < len(self._must.rows):
+            return _wrong(f"{_count(len(answer), thing)} where the gold has {expected} distinct ones")
+        picked = {key for key, keys in equal.items() if not keys & self._must.rows.keys()}
+        available = sum(count for key, count in self._entries.items() if key in found or key in self._must.rows)
+        if not len(picked) <= self.pick <= available:
+            return _wrong(f"{_count(len(picked), thing)} of those that share a rank, where {self.pick} belong to the answer")
+        if self.ranks is not None and not self._in_order(answer, equal):
+            return _wrong(f"the gold's {thing}s in another order")
+        return _right(f"the gold's {thing}" if expected == 1 else f"the gold's {given} distinct {thing}s and no other")
 
-
-def _order_by_name(given: Sequence[str] | None, expected: Sequence[str]) -> list[int] | None:
-    """Positions in `given` of the names in `expected`; None where the names are not the same set, or one stands twice."""
-    if given is None:
-        return None
-    given_names, expected_names = [_column_name(name) for name in given], [_column_name(name) for name in expected]
-    if sorted(given_names) != sorted(expected_names) or len(set(given_names)) != len(given_names):
-        return None
-    return [given_names.index(name) for name in expected_names]
-
-
-def _column_name(name: str) -> str:
-    """A column's name without its table: `PATIENTS.GENDER` is `gender`."""
-    folded = fold_text(name)
-    return folded.rpartition(".")[2] if folded.replace(".", "").replace("_", "").isalnum() else folded
-
-
-def _compare(gold: Sequence[Row], answer: Sequence[Row], thing: str, *, boolean: bool) -> Verdict:
-    """Whether every row of each side has its equal on the other. Both sides are read as truth values where the reference is boolean."""
-    if boolean or any(cell.kind == "boolean" for row in gold for cell in row):
-        gold, answer = ([tuple(as_truth(cell) for cell in row) for row in rows] for rows in (gold, answer))
-    gold_by_key, answer_by_key = ({_key(row): row for row in rows} for rows in (gold, answer))
-    answer_index, gold_index = _RowIndex(answer_by_key.values()), _RowIndex(gold_by_key.values())
-    missing = sum(
-        key not in answer_by_key and not any(_equal_rows(row, other) for other in answer_index.near(row)) for key, row in gold_by_key.items()
-    )
-    surplus = sum(key not in gold_by_key and not any(_equal_rows(other, row) for other in gold_index.near(row)) for key, row in answer_by_key.items())
-    expected, given = len(gold_by_key), len(answer_by_key)
-    if not missing and not surplus:
-        return _right(f"the gold's {thing}" if expected == 1 else f"the gold's {expected} distinct {thing}s and no other")
-    if expected == given == 1:
-        return _wrong(f"another {thing} than the gold's")
-    faults = [f"{surplus} of its {given} distinct {thing}s not in the gold"] if surplus else []
-    faults += [f"{missing} of the gold's {expected} distinct {thing}s missing"] if missing else []
-    return _wrong("; ".join(faults))
-
-
-class _RowIndex:
-    """Rows by the cells that are no numbers, and there in the order of one numeric column: finds the few that may equal a row."""
-
-    def __init__(self, rows: Iterable[Row]) -> None:
-        groups: dict[Any, list[Row]] = defaultdict(list)
-        for row in rows:
-            groups[_shape(row)].append(row)
-        self._groups: dict[Any, tuple[int | None, list[Any], list[Row]]] = {}
-        for shape, members in groups.items():
-            column = _most_varied_number(members)
-            if column is not None:
-                members.sort(key=lambda row: row[column].content)
-            self._groups[shape] = column, [] if column is None else [row[column].content for row in members], members
-
-    def near(self, row: Row) -> Sequence[Row]:
-        """Every row that could equal `row`."""
-        column, numbers, members = self._groups.get(_shape(row), (None, [], []))
-        if column is None:
-            return members
-        number = row[column].content
-        return members[bisect_left(numbers, number - reach(number)) : bisect_right(numbers, number + reach(number))]
-
-
-def _most_varied_number(rows: Sequence[Row]) -> int | None:
-    columns = [position for position, cell in enumerate(rows[0]) if cell.kind == "number"]
-    return max(columns, key=lambda position: len({row[position].content for row in rows}), default=None)
-
-
-def _shape(row: Row) -> tuple[Any, ...]:
-    return tuple((cell.kind, None) if cell.kind == "number" else cell.key for cell in row)
-
-
-def _key(row: Row) -> tuple[Any, ...]:
-    return tuple(cell.key for cell in row)
+    def _in_order(self, answer: Sequence[Row], equal: Mapping[RowKey, set[RowKey]]) -> bool:
+        """Whether the answer's rows can be read off the gold from lower to higher ranks."""
+        assert self.ranks is not None
+        ranks: dict[RowKey, set[int]] = {key: {max(self.ranks, default=0) + 1} for key in map(row_key, self.among)}
+        for row, rank in zip(self.rows, self.ranks, strict=True):
+            ranks.setdefault(row_key(row), set()).add(rank)
+        reached = min(self.ranks, default=0)
+        for row in answer:
+            possible = [rank for key in equal[row_key(row)] for rank in ranks[key] if rank >= reached]
+            if not possible:
+                return False
+            reached = min(possible)
+        return True
 
 
-def _equal_rows(gold: Row, answer: Row) -> bool:
-    return len(gold) == len(answer) and all(equal_values(expected, given) for expected, given in zip(gold, answer, strict=True))
+def _status(rows: Sequence[Row]) -> ReferenceStatus:
+    values = [cell for row in rows for cell in row if cell.kind != "missing"]
+    if not values:
+        return "empty"
+    return "zero" if all(cell.content in (0, False) and cell.kind in ("number", "boolean") for cell in values) else "usable"
 
 
-def _all_missing(rows: Iterable[Row]) -> bool:
-    return all(cell.kind == "missing" for row in rows for cell in row)
+def _judge_abstention(gold: Gold, evidence: Evidence) -> Verdict:
+    if not gold.impossible:
+        return _wrong("an abstention where the database holds the answer")
+    if evidence.abstained:
+        return _right("an abstention, and the database cannot answer the question")
+    if final_answer(evidence) is NO_ANSWER:
+        return _wrong("no answer and no abstention")
+    return _wrong("an answer to a question that the database cannot answer")
+
+
+def _cells(row: Any) -> Sequence[Any]:
+    return row if isinstance(row, (list, tuple)) else [row]
+
+
+def _typed_rows(rows: Iterable[Any], columns: Sequence[Column] | None, cell: Column) -> Iterator[Row]:
+    for row in rows:
+        values = list(map(read_value, _cells(row)))
+        if columns is None or len(columns) != len(values):
+            yield tuple([cell.read(value) for value in values])
+        else:
+            yield tuple([column.read(value) for column, value in zip(columns, values, strict=True)])
+
+
+def _read_rows(rows: Iterable[Sequence[Any]]) -> list[Row]:
+    """The cells of an answer, each text read once."""
+    texts: dict[str, Value] = {}
+
+    def read(raw: Any) -> Value:
+        if not isinstance(raw, str):
+            return read_value(raw)
+        value = texts.get(raw)
+        if value is None:
+            value = texts[raw] = read_value(raw)
+        return value
+
+    return [tuple(map(read, row)) for row in rows]
+
+
+def _other_form(value: Value, share: Share) -> Value:
+    """A share's number in its other form: a fraction as a percentage, or the other way round."""
+    if value.kind != "number":
+        return value
+    return number_value(float(value.content) * (100 if share == "fraction" else 0.01))
+
+
+def _reads_as_nothing(reading: Reading) -> bool:
+    cells = [cell for row in reading.rows for cell in row]
+    if len(cells) == 1 and isinstance(cells[0], str) and fold_text(cells[0]).rstrip(".!") in NOTHING_WORDS:
+        return True
+    return all(read_value(cell).kind == "missing" for cell in cells)
+
+
+def _pinned(names: Sequence[str] | None, columns: Sequence[Column]) -> dict[int, int]:
+    """Position of a column of the gold -> position of the answer's column of the same name, where no other column of either side has that name."""
+    if names is None:
+        return {}
+    given = [plain_name(name) for name in names]
+    expected = [column.plain_name for column in columns]
+    return {ours: given.index(str(name)) for ours, name in enumerate(expected) if given.count(str(name)) == expected.count(name) == 1}
+
+
+def _fill(pinned: Mapping[int, int], width: int) -> tuple[int, ...]:
+    """The pinned positions, and the others as they stand."""
+    free = iter(sorted(set(range(width)) - set(pinned.values())))
+    return tuple(pinned[position] if position in pinned else next(free) for position in range(width))
+
+
+def _permutations(width: int, fits: Mapping[int, Sequence[int]], chosen: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """Every order in which each column of the gold gets a column of the answer that fits it."""
+    if len(chosen) == width:
+        yield chosen
+        return
+    for theirs in fits[len(chosen)]:
+        if theirs not in chosen:
+            yield from _permutations(width, fits, (*chosen, theirs))
 
 
 def _count(number: int, thing: str) -> str:

@@ -5,15 +5,18 @@ The gold side decides how a pair is compared:
 - *Missing*: SQL null, `None`, NaN and the words that stand for them (`none`, `nan`, `null`, `nat`, the empty text) are all the same value, and equal
   nothing else.
 - *Booleans*: where the reference is boolean, a gold of 0 or 1 equals `False`/`True`, the numbers 0 and 1, and the words no/yes and false/true.
-  Anywhere else a boolean equals booleans only, never a number.
-- *Numbers*, also where written as text (`"4019"`, but not `"0389"`: a leading zero makes a code). Whole numbers are equal when they are the same
-  number, so that identifiers never blur into each other. Otherwise two numbers are equal within `RELATIVE_TOLERANCE` of the gold or
-  `ABSOLUTE_TOLERANCE`; and an answer that is the gold rounded to the decimals that it shows, two at least, is equal too, as long as rounding cost no
-  more than `ROUNDING_TOLERANCE` of the gold (a constant 0.0 is not the rounded form of every small number).
-- *Dates and times* in ISO form: a date is its midnight, so `2105-01-01` equals `2105-01-01 00:00:00`, and no other time of that day.
-- *Text*: equal after case-folding, Unicode compatibility folding and folding of white space. A part of a text never equals it.
+  Anywhere else a boolean equals booleans only, never a number: `True` is no count.
+- *Numbers*, also where written as text (`"4019"`, `"1,234"`, but not `"0389"`: a leading zero makes a code). A whole gold equals the same number
+  only, so that counts and identifiers never blur into each other; `1` equals `1.0`. A gold that is not whole equals what lies within
+  `RELATIVE_TOLERANCE` of it or `ABSOLUTE_TOLERANCE`; and the gold rounded to the decimals that the answer shows, one at least, as long as rounding
+  cost no more than `ROUNDING_TOLERANCE` of the gold (0.0 is not the rounded form of every small number).
+- *Dates and times* by value, to the gold's precision: a gold that is a date equals every time of that day, a gold in minutes every second of that
+  minute; a gold with seconds equals a date only where it is that day's midnight. Forms: ISO, month/day/year as the questions write it, and dates with
+  the name of a month. UTC is the time as it stands; another time zone is another text.
+- *Text*: equal after case-folding, Unicode compatibility folding, folding of white space, dashes and quotation marks, and without the space between a
+  number and its unit (`5 mg` is `5mg`). A part of a text never equals it.
 
-A duration has no place in an SQL answer: the gold is a number whose unit the question names. A duration therefore equals the same duration only.
+A duration equals a number only where the column says in which unit of time the gold counts: see `medagentgym.judges.columns`.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import math
 import re
 import unicodedata
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -31,29 +34,43 @@ ABSOLUTE_TOLERANCE = 1e-9
 WHOLE_TOLERANCE = 1e-6
 """How far from a whole gold an answer may lie that is not whole: the noise of day counts made by subtracting Julian days, at most 1e-6."""
 ROUNDING_TOLERANCE = 0.05
-FEWEST_DECIMALS = 2
+FEWEST_DECIMALS = 1
 
 MISSING_WORDS = frozenset({"", "none", "nan", "null", "nat", "<na>"})
 BOOLEAN_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
-_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]\d+)?", re.IGNORECASE | re.ASCII)
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?(?:e[+-]\d+)?", re.IGNORECASE | re.ASCII)
+_MOMENT = re.compile(r"(?P<day>\d{4}-\d{2}-\d{2})(?:[ T](?P<clock>\d{2}:\d{2}(?P<seconds>:\d{2}(?:\.\d{1,9})?)?)(?:Z|\+00:?00| UTC)?)?", re.ASCII)
+_WRITTEN_MOMENT = re.compile(r"(?P<day>.{8,20}?)(?:,? (?P<clock>\d{1,2}:\d{2}(?P<seconds>:\d{2})?))?", re.ASCII)
+_WRITTEN_DAYS = ("%m/%d/%Y", "%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y")
+_HAS_YEAR = re.compile(r"(?:\d{1,2}/\d{1,2}/|[a-z]{3,9}\.? \d{1,2}, |\d{1,2} [a-z]{3,9} )\d{4}\b", re.ASCII)
+_CLOCK = re.compile(r"(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)(?P<seconds>:[0-5]\d(?:\.\d{1,9})?)?", re.ASCII)
+_ISO_DURATION = re.compile(r"(?P<sign>-?)p(?P<days>\d+)dt(?P<hours>\d+)h(?P<minutes>\d+)m(?P<seconds>\d+(?:\.\d+)?)s", re.ASCII)
+_WRITTEN_DURATION = re.compile(r"(?P<sign>-?)(?P<days>\d+) days?,? \+?(?P<hours>\d{1,2}):(?P<minutes>\d{2}):(?P<seconds>\d{2}(?:\.\d+)?)", re.ASCII)
+_SPACE_BEFORE_UNIT = re.compile(r"(?<=\d) (?=[a-z\u03bc%])")
+_MARKS = dict.fromkeys([*range(0x2010, 0x2016), 0x2212], "-") | dict.fromkeys((0x2018, 0x2019), "'") | dict.fromkeys((0x201C, 0x201D), '"')
+_INVISIBLE = dict.fromkeys((0x200B, 0xFEFF), "")
 _LONGEST_NUMBER = 60
+_LONGEST_TIME = 40
+_ENDS_OF_TIMES = frozenset("0123456789szc")
 _LONGEST_WHOLE_BITS = 1000
 """A whole number beyond this cannot be subtracted from a float; no database holds one."""
 
-Kind = Literal["missing", "boolean", "number", "moment", "text"]
+Kind = Literal["missing", "boolean", "number", "moment", "clock", "duration", "text"]
+Precision = Literal["day", "minute", "second"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Value:
     """One value, read: its kind and the form in which it is compared."""
 
     kind: Kind
     content: Any
-    """None, a bool, an int or a finite float, a `datetime`, or folded text."""
+    """None, a bool, an int or a finite float, a `datetime`, seconds (of the day, or of a duration), or folded text."""
     decimals: int = 0
     """Numbers that are not whole, and numbers written with a decimal point: how many decimals are shown. 0: written as a whole number."""
+    precision: Precision = "second"
+    """Dates and times: the smallest unit that is shown."""
 
     @property
     def key(self) -> tuple[str, Any]:
@@ -75,24 +92,26 @@ def read_value(raw: Any) -> Value:
     if isinstance(raw, float):
         if math.isnan(raw):
             return MISSING
-        return _read_float(raw) if math.isfinite(raw) else Value("text", str(raw))
+        return number_value(raw) if math.isfinite(raw) else Value("text", str(raw))
     return _read_text(str(raw))
 
 
-def equal_values(gold: Value, answer: Value, *, boolean: bool = False) -> bool:
-    """Whether `answer` is the value `gold`. `boolean` says that the reference answers a yes-or-no question."""
-    if boolean or gold.kind == "boolean":
-        truth = truth_of(gold)
-        if truth is not None:
-            return truth_of(answer) is truth
-    if gold.kind == "number" and answer.kind == "number":
+def number_value(number: float, decimals: int = FEWEST_DECIMALS) -> Value:
+    """A finite float that shows at least `decimals` decimals."""
+    shown = repr(number)
+    own = -int(Decimal(shown).as_tuple().exponent) if "e" in shown else len(shown) - shown.index(".") - 1
+    return Value("number", int(number) if number.is_integer() else number, max(decimals, own))
+
+
+def equal_values(gold: Value, answer: Value) -> bool:
+    """Whether `answer` is the value `gold`."""
+    if gold.kind != answer.kind:
+        return False
+    if gold.kind == "number":
         return _equal_numbers(gold, answer)
-    return gold.kind == answer.kind and bool(gold.content == answer.content)
-
-
-def reach(number: float) -> float:
-    """No number farther away from `number` equals it, on whichever side the gold is."""
-    return 1.1 * (0.5 * 10.0**-FEWEST_DECIMALS + RELATIVE_TOLERANCE * abs(number))
+    if gold.kind in ("moment", "clock"):
+        return _truncated(gold, gold.precision) == _truncated(answer, gold.precision)
+    return bool(gold.content == answer.content)
 
 
 def truth_of(value: Value) -> bool | None:
@@ -102,7 +121,7 @@ def truth_of(value: Value) -> bool | None:
     if value.kind == "number" and value.content in (0, 1):
         return bool(value.content)
     if value.kind == "text":
-        return BOOLEAN_WORDS.get(value.content)
+        return BOOLEAN_WORDS.get(value.content.rstrip(".!"))
     return None
 
 
@@ -113,32 +132,95 @@ def as_truth(value: Value) -> Value:
 
 
 def fold_text(text: str) -> str:
-    """Text as it is compared: compatibility characters, case and white space folded."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    """Text as it is compared: compatibility characters, case, white space, dashes and quotation marks folded."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).translate(_MARKS | _INVISIBLE)
+    return " ".join(text.casefold().split())
+
+
+def read_number(folded: str) -> Value | None:
+    """The number that a folded text is, or None."""
+    if len(folded) > _LONGEST_NUMBER or not _NUMBER.fullmatch(folded):
+        return None
+    plain = folded.replace(",", "")
+    if plain.lstrip("+-").isdigit():
+        return Value("number", int(plain))
+    number = float(plain)
+    return number_value(number, max(0, -int(Decimal(plain).as_tuple().exponent))) if math.isfinite(number) else None
 
 
 def _read_text(text: str) -> Value:
     folded = fold_text(text)
     if folded in MISSING_WORDS:
         return MISSING
-    if len(folded) <= _LONGEST_NUMBER and _NUMBER.fullmatch(folded):
-        if folded.lstrip("+-").isdigit():
-            return Value("number", int(folded))
-        number = _read_float(float(folded)) if math.isfinite(float(folded)) else Value("text", folded)
-        shown = -int(Decimal(folded).as_tuple().exponent)
-        return Value(number.kind, number.content, max(number.decimals, shown))
-    if _MOMENT.fullmatch(folded.upper()):
-        try:
-            return Value("moment", datetime.fromisoformat(folded.upper()))
-        except ValueError:  # digits in the form of a date that is none, such as a month 13
-            return Value("text", folded)
-    return Value("text", folded)
+    if folded[0] in "+-0123456789" and (text.isascii() or not _has_small_digits(text)):
+        number = read_number(folded)
+        if number is not None:
+            return number
+    if len(folded) <= _LONGEST_TIME and folded[-1] in _ENDS_OF_TIMES:
+        time = _read_time(folded)
+        if time is not None:
+            return time
+    return Value("text", _SPACE_BEFORE_UNIT.sub("", folded) if " " in folded else folded)
 
 
-def _read_float(number: float) -> Value:
-    exponent = Decimal(repr(number)).as_tuple().exponent
-    decimals = max(FEWEST_DECIMALS, -int(exponent))  # a float does not show its trailing zeros: 27.4 may be 27.40
-    return Value("number", int(number) if number.is_integer() else number, decimals)
+def _has_small_digits(text: str) -> bool:
+    """Whether a text has superscripts, fractions or the like, which compatibility folding would turn into digits of a number."""
+    return any(unicodedata.category(character) == "No" for character in text)
+
+
+def _read_time(folded: str) -> Value | None:
+    if folded[0].isdigit():
+        iso = _MOMENT.fullmatch(folded.upper())
+        clock = _CLOCK.fullmatch(folded)
+        if iso:
+            return _moment(iso["day"], "%Y-%m-%d", iso["clock"], iso["seconds"])
+        if clock:
+            seconds = float((clock["seconds"] or ":0")[1:])
+            return Value(
+                "clock", int(clock["hour"]) * 3600 + int(clock["minute"]) * 60 + seconds, precision="second" if clock["seconds"] else "minute"
+            )
+    duration = _ISO_DURATION.fullmatch(folded) or _WRITTEN_DURATION.fullmatch(folded)
+    if duration:
+        return Value("duration", _seconds(duration))
+    if _HAS_YEAR.match(folded):
+        written = _WRITTEN_MOMENT.fullmatch(folded)
+        if written:
+            found = (_moment(written["day"].replace(".", ""), form, written["clock"], written["seconds"]) for form in _WRITTEN_DAYS)
+            return next((moment for moment in found if moment), None)
+    return None
+
+
+def _moment(day: str, form: str, clock: str | None, seconds: str | None) -> Value | None:
+    """A date with or without a time; None where it is none, such as a month 13."""
+    try:
+        at = datetime.strptime(day, form) if form != "%Y-%m-%d" else datetime.fromisoformat(day)
+        if clock is None:
+            return Value("moment", at, precision="day")
+        hour, minute = clock.split(":")[:2]
+        second = float((seconds or ":0")[1:])
+        at = at.replace(hour=int(hour), minute=int(minute), second=int(second), microsecond=int(second % 1 * 1e6))
+    except ValueError:
+        return None
+    return Value("moment", at, precision="second" if seconds else "minute")
+
+
+def _seconds(duration: re.Match[str]) -> float:
+    hours = int(duration["days"]) * 24 + int(duration["hours"])
+    sign = -1 if duration["sign"] else 1
+    if duration.re is _WRITTEN_DURATION and sign < 0:  # as Python writes it: the days are negative, the time of the day is added
+        return -int(duration["days"]) * 86400 + int(duration["hours"]) * 3600 + int(duration["minutes"]) * 60 + float(duration["seconds"])
+    return sign * (hours * 3600 + int(duration["minutes"]) * 60 + float(duration["seconds"]))
+
+
+def _truncated(value: Value, precision: Precision) -> date | datetime | int:
+    if isinstance(value.content, datetime):
+        at: datetime = value.content
+        if precision == "day":
+            return at.date()
+        return at.replace(second=0, microsecond=0) if precision == "minute" else at.replace(microsecond=0)
+    seconds = float(value.content)
+    return math.floor(seconds / 60) if precision == "minute" else math.floor(seconds)
 
 
 def _equal_numbers(gold: Value, answer: Value) -> bool:

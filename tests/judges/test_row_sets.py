@@ -64,9 +64,13 @@ COUNTS = gold(["aspirin", 3], ["heparin", 2], columns=["prescriptions.drug", "co
         (gold([37]), np.array([37])),
         (gold([37]), pd.DataFrame({"n": [37]})),
         (gold([37]), pd.Series([37])),
+        (gold([37]), [[[37]]]),
+        (gold([37]), {"result": {"count": 37}}),
         (gold([37], [37]), 37),
         (ROUTES, ["po", "iv"]),
         (ROUTES, {"iv", "po"}),
+        (ROUTES, "iv, po"),
+        (ROUTES, "['iv', 'po']"),
         (ROUTES, [["po"], ["iv"], ["po"]]),
         (ROUTES, pd.Series(["iv", "po"], name="route")),
         (ROUTES, pd.DataFrame({"route": ["iv", "po"]}, index=[7, 9])),
@@ -75,6 +79,8 @@ COUNTS = gold(["aspirin", 3], ["heparin", 2], columns=["prescriptions.drug", "co
         (PRESSURE, [120, 80]),
         (PRESSURE, (120, 80)),
         (PRESSURE, [[120, 80]]),
+        (PRESSURE, [80, 120]),
+        (PRESSURE, pd.DataFrame({"a": [80], "b": [120]})),
         (PRESSURE, pd.DataFrame({"a": [120], "b": [80]})),
         (PRESSURE, pd.DataFrame({"diastolic": [80], "systolic": [120]})),
         (PRESSURE, pd.DataFrame({"DIASTOLIC": [80], "Systolic": [120]})),
@@ -87,7 +93,8 @@ COUNTS = gold(["aspirin", 3], ["heparin", 2], columns=["prescriptions.drug", "co
         (COUNTS, pd.DataFrame({"drug": ["aspirin", "heparin"], "n": [3, 2]})),
         (COUNTS, pd.DataFrame({"count(*)": [3, 2], "drug": ["aspirin", "heparin"]})),
         (gold([27.400001525878878], [98.6]), [98.6, 27.4]),
-        (gold([1.0012], [1.0014], [5.5]), [1.0, 5.5]),
+        (gold([1.0012], [1.0014], [5.5]), [1.0, 1.0, 5.5]),
+        (gold([1.0012], [1.0], [5.5]), [1.0, 1.0, 5.5]),
         (gold(["iv", None]), [["iv", float("nan")]]),
         (gold([1], boolean=True), True),
         (gold([1], boolean=True), [["yes"]]),
@@ -113,14 +120,13 @@ def test_the_same_rows_are_right_in_every_form(reference: dict[str, Any], answer
         (ROUTES, "iv"),
         (ROUTES, ["iv"]),
         (ROUTES, ["iv", "po", "im"]),
-        (ROUTES, "iv, po"),
-        (ROUTES, "['iv', 'po']"),
+        (ROUTES, "iv, po, im"),
+        (ROUTES, "iv po"),
+        (ROUTES, "['iv']"),
         (ROUTES, ["iv", "po", None]),
         (ROUTES, [["iv", "po"]]),
         (ROUTES, pd.DataFrame({"drug": ["a", "b"], "route": ["iv", "po"]})),
         (ROUTES, {"iv": 1, "po": 2}),
-        (PRESSURE, [80, 120]),
-        (PRESSURE, [[80, 120]]),
         (PRESSURE, pd.DataFrame({"diastolic": [120], "systolic": [80]})),
         (PRESSURE, {"diastolic": 120, "systolic": 80}),
         (PRESSURE, [120, 80, 1]),
@@ -142,14 +148,15 @@ def test_the_same_rows_are_right_in_every_form(reference: dict[str, Any], answer
         (gold([1]), [EqualToAnything()]),
         (gold([1]), [[EqualToAnything()]]),
         (gold(["iv"]), TextEqualToAnything("anything")),
-        (gold([1]), {"a": {"b": 1}}),
-        (gold([1]), [[[1]]]),
+        (gold([1]), {"a": {"b": 1, "c": 2}}),
+        (gold([1]), [[[1], [2]]]),
         (gold([1]), lambda: 1),
         (gold([1]), None),
         (gold([1]), []),
         (gold([0]), None),
         (gold([0]), []),
         (gold([1.0012], [1.0014], [5.5]), [1.0]),
+        (gold([1.0012], [1.0014], [5.5]), [1.0, 5.5]),
         (gold([1.0012], [5.5]), [1.0, 5.5, 9.0]),
     ],
 )
@@ -173,9 +180,12 @@ def test_an_empty_gold_takes_nothing_else(reference: dict[str, Any], answer: Any
     assert not judged(reference, answer).correct
 
 
-def test_what_was_printed_is_no_answer() -> None:
-    verdict = JUDGE.judge(gold([1]), Evidence(False, None, "1\n", "", 0))
-    assert (verdict.correct, verdict.reason) == (False, "no answer")
+@pytest.mark.parametrize(
+    ("exit_status", "stdout", "reason"), [(0, "", "no answer"), (0, " \n", "no answer"), (1, "1\n", "no answer"), (None, "1\n", "no answer")]
+)
+def test_a_program_that_failed_or_printed_nothing_has_no_answer(exit_status: int | None, stdout: str, reason: str) -> None:
+    verdict = JUDGE.judge(gold([1]), Evidence(False, None, stdout, "", exit_status))
+    assert (verdict.correct, verdict.reason) == (False, reason)
 
 
 def test_printing_everything_does_not_help_a_wrong_answer() -> None:

@@ -1,0 +1,147 @@
+"""What is known of a column of the gold beside its values, and how a cell of the answer is read in it.
+
+- A yes-or-no column: truth values in every form are the same two values.
+- A column with a unit that follows from the SQL (days of a stay, years of age): `"12 days"` and a duration of twelve days are 12. Units of time are
+  converted. Another unit, or a unit where none is known, is another text.
+- A share: `"45 %"` is the number that the gold's scale gives it.
+- A coded column: the code and its plain word are one value, either way (`m` and `male`). Only codes that stand for one word in all tables are in
+  `CODED_VALUES`. Routes of administration are not: the tables hold `po` beside `oral` and `iv` beside `intravenous` as values of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from medagentgym.judges.values import Value, as_truth, fold_text, number_value, read_number
+
+Share = Literal["fraction", "percentage"]
+
+TIME_UNITS: dict[str, float] = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
+"""Seconds of the units that are converted into each other. Months and years are no fixed numbers of days."""
+
+UNIT_WORDS: dict[str, str] = {
+    word: unit
+    for unit, words in {
+        "second": "second seconds sec secs s",
+        "minute": "minute minutes min mins",
+        "hour": "hour hours hr hrs h",
+        "day": "day days d",
+        "week": "week weeks",
+        "month": "month months",
+        "year": "year years yr yrs yearold yearsold",
+        "ml": "ml mls milliliter milliliters millilitre millilitres",
+        "dollar": "$ usd dollar dollars",
+        "percent": "% percent",
+    }.items()
+    for word in words.split()
+}
+"""Words for units, without spaces."""
+
+_GENDERS = {"m": "male", "f": "female"}
+_LANGUAGES = {"engl": "english", "span": "spanish", "russ": "russian", "poli": "polish", "mand": "mandarin", "port": "portuguese"}
+_CARE_UNITS = {
+    "ccu": "coronary care unit",
+    "csru": "cardiac surgery recovery unit",
+    "micu": "medical intensive care unit",
+    "sicu": "surgical intensive care unit",
+    "tsicu": "trauma/surgical intensive care unit",
+    "nicu": "neonatal intensive care unit",
+}
+_DEATH = {"0": "alive", "1": "dead", "expired": "dead", "deceased": "dead", "died": "dead", "false": "alive", "true": "dead"}
+
+CODED_VALUES: Mapping[str, Mapping[str, str]] = {
+    "gender": _GENDERS,
+    "sex": _GENDERS,
+    "language": _LANGUAGES,
+    "careunit": _CARE_UNITS,
+    "first_careunit": _CARE_UNITS,
+    "last_careunit": _CARE_UNITS,
+    "expire_flag": _DEATH,
+    "hospitaldischargestatus": _DEATH,
+}
+"""Column -> code -> plain word. Care units: https://mimic.mit.edu/docs/iii/tables/transfers/. The flag of death is that of TREQS (MIMIC-III's
+`HOSPITAL_EXPIRE_FLAG`)."""
+
+_NUMBER_WITH_UNIT = re.compile(r"(?P<dollar>\$?)(?P<number>[+-]?[\d.,]+)(?P<unit>[a-z%$ -]*)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the gold."""
+
+    name: str | None = None
+    """Its name in the SQL's result; None where it is not known."""
+    boolean: bool = False
+    unit: str | None = None
+    """The unit of its numbers, one of the values of `UNIT_WORDS`."""
+    share: Share | None = None
+    """Its numbers are shares, written as this."""
+
+    @cached_property
+    def plain_name(self) -> str | None:
+        """The name as names are compared, without its table: `PATIENTS.GENDER` is `gender`."""
+        return None if self.name is None else plain_name(self.name)
+
+    def read(self, value: Value) -> Value:
+        """`value` as this column reads it; the same for the gold's cells and the answer's."""
+        if not self.reads_values:
+            return value
+        if self.boolean:
+            return as_truth(value)
+        if value.kind == "text":
+            return self._quantity(str(value.content)) or self._word(value)
+        if value.kind == "duration" and self.unit in TIME_UNITS:
+            return number_value(value.content / TIME_UNITS[self.unit])
+        if value.kind in ("number", "boolean") and self._codes is _DEATH:
+            return self._word(Value("text", str(value.content).casefold()))
+        return value
+
+    @cached_property
+    def reads_values(self) -> bool:
+        """Whether `read` can change a value."""
+        return self.boolean or self.unit is not None or self.share is not None or bool(self._codes)
+
+    @cached_property
+    def _codes(self) -> Mapping[str, str]:
+        if self.name is None:
+            return _GENDERS
+        return CODED_VALUES.get(self.plain_name or "", {})
+
+    def _word(self, value: Value) -> Value:
+        word = self._codes.get(value.content)
+        return value if word is None else Value("text", word)
+
+    def _quantity(self, text: str) -> Value | None:
+        if self.unit is None and self.share is None:
+            return None
+        match = _NUMBER_WITH_UNIT.fullmatch(text)
+        number = read_number(match["number"]) if match else None
+        if match is None or number is None:
+            return None
+        given = UNIT_WORDS.get((match["dollar"] + match["unit"]).replace(" ", "").replace("-", ""))
+        if given == "percent" and self.share == "fraction":
+            return number_value(number.content / 100, number.decimals + 2)
+        if given is not None and given in (self.unit, "percent" if self.share == "percentage" else None):
+            return number
+        if given in TIME_UNITS and self.unit in TIME_UNITS:
+            return number_value(number.content * TIME_UNITS[given] / TIME_UNITS[self.unit])
+        return None
+
+
+def columns_of(gold: Mapping[str, Any]) -> tuple[Column, ...] | None:
+    """The columns of a gold as JSON data; None where only a flat list of values is known."""
+    names = gold.get("columns")
+    if names is None:
+        return None
+    boolean, units, share = bool(gold.get("boolean", False)), gold.get("units") or [None] * len(names), gold.get("percent")
+    return tuple(Column(str(name), boolean, unit, share if len(names) == 1 else None) for name, unit in zip(names, units, strict=True))
+
+
+def plain_name(name: str) -> str:
+    """The name of a column as names are compared: case folded, without quotation marks and without its table."""
+    folded = fold_text(name).replace('"', "").replace("`", "")
+    return folded.rpartition(".")[2] if folded.replace(".", "").replace("_", "").isalnum() else folded
