@@ -306,6 +306,7 @@ def test_a_mistake_in_the_published_layout_is_named_as_it_is_written_there(write
         {"agent": {"llm": {"api_key_name": "0123456789abcdef0123456789abcdef"}}},
         {"agent": {"llm": {"base_url": "https://user:pa55word@host/v1"}}},
         {"agent": {"llm": {"base_url": "https://host/v1?api-key=abcdefghijkl"}}},
+        {"sandbox": {"package_index": "https://hunter22@host/simple"}},
         {"experiments": [{"agent": {"llm": {"api_key": "abcdefgh"}}}]},
     ],
     ids=str,
@@ -316,6 +317,15 @@ def test_a_secret_is_refused_and_not_repeated(write: Write, content: dict[str, A
     for value in ("abcdefgh", "hunter22", "0123456789abcdef", "pa55word"):
         assert value not in message
     assert "looks like a secret" in mistake(write({}), content), "nor on the command line"
+
+
+@pytest.mark.parametrize(
+    "address", ["pypi.org/simple", "ftp://host/simple", "https://", "https://host/simple?x=1", "https://host/a b", "https://host#x"]
+)
+def test_the_address_of_a_package_index_has_no_more_than_a_host_and_a_path(write: Write, address: str) -> None:
+    message = mistake(write({"sandbox": {"package_index": address}}))
+    assert "sandbox.package_index: expects the address of a package index, without credentials" in message
+    assert load_config(write({"sandbox": {"package_index": "http://[::1]:3141/root/pypi/+simple/"}})).sandbox.network == "none"
 
 
 def test_what_only_resembles_a_secret_is_taken(write: Write) -> None:

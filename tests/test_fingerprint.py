@@ -47,6 +47,7 @@ def test_what_changes_no_episode_is_no_part_of_it(changes: dict[str, Any]) -> No
         ({"protocol": "oracle_stop"}, "protocol"),
         ({"num_steps": 3}, "num_steps"),
         ({"sandbox": {"memory_mb": 512}}, "sandbox.memory_mb"),
+        ({"sandbox": {"network": "package-index"}}, "sandbox.network"),
         ({"training": {"seed": 5}}, "training.seed"),
         ({"data": {"gold": "stored"}}, "data.gold"),
     ],
@@ -56,6 +57,14 @@ def test_a_key_that_changes_episodes_is_named_with_both_values(tmp_path: Path, c
     with pytest.raises(UserError, match=rf"{key}: .* then, .* now"):
         fingerprint.check_configuration(tmp_path, config(**changes))
     fingerprint.check_configuration(tmp_path, config())
+
+
+def test_a_package_index_counts_where_boxes_are_shown_one(tmp_path: Path) -> None:
+    index = {"package_index": "https://index.example.org/simple", "package_index_hosts": [], "package_index_mb": 5}
+    assert fingerprint.configuration_part(config(sandbox=index)) == fingerprint.configuration_part(config())
+    fingerprint.claim(tmp_path, whole(config(sandbox={"network": "package-index"})))
+    with pytest.raises(UserError, match=r"sandbox\.package_index: .*pypi.* then, .*index\.example\.org.* now.*_hosts.*_mb"):
+        fingerprint.check_configuration(tmp_path, config(sandbox={"network": "package-index", **index}))
 
 
 def made_up(impossible: str, **keys: Any) -> Config:

@@ -94,6 +94,23 @@ def test_a_mistake_ends_the_workflow_with_one_line(capsys: pytest.CaptureFixture
     assert ended.value.code == 2 and said.count("\n") == 1 and "c.yaml" in said and "num_steps" in said
 
 
+@pytest.mark.parametrize("backend", ["landlock", "none"])
+def test_a_sandbox_without_a_network_of_its_own_is_refused_before_anything_is_spent(backend: str, capsys: pytest.CaptureFixture[str]) -> None:
+    planned = plan(sandbox={"backend": backend, "network": "package-index"})
+    with pytest.raises(UserError, match=rf"^sandbox\.network: package-index needs boxes with a network of their own, which {backend} has not"):
+        check(planned, spending=True)
+    check(planned, spending=False)
+    assert "the run itself would be refused: sandbox.network" in capsys.readouterr().err
+
+
+def test_credentialed_records_and_a_public_package_index_are_refused_before_anything_is_spent() -> None:
+    Path("questions.jsonl").write_text(json.dumps({"id": "a", "question": "q", "template": "q", "query": "select 1", "is_impossible": False}) + "\n")
+    Path("a.sqlite").touch()
+    planned = plan(data={"sqlite_path": "a.sqlite", "questions": {"test": "questions.jsonl"}}, sandbox={"network": "package-index"})
+    with pytest.raises(UserError, match=r"sandbox\.package_index: would send credentialed records of mimic_iii to pypi\.org"):
+        check(planned, spending=True)
+
+
 def test_failures_are_told_once_each_and_only_of_this_run() -> None:
     planned = plan(batch_size=10, result_dir_tag="tag")
     started = time.time()

@@ -139,3 +139,28 @@ def test_a_model_that_is_nowhere_is_named() -> None:
 def test_the_host_of_an_address() -> None:
     assert [endpoint_host(address) for address in ("https://A.b.:1/v1", "a:80", "[::1]:80")] == ["a.b", "a", "::1"]
     assert [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "128.0.0.1", "a.localhost")] == [True, True, True, False, False]
+
+
+def indexed(address: str, **settings: Any) -> Config:
+    return config({"base_url": "http://127.0.0.1"}, sandbox={"network": "package-index", "package_index": address}, **settings)
+
+
+def test_a_package_index_is_an_endpoint_like_a_model() -> None:
+    with pytest.raises(
+        UserError, match=r"run\.yaml: sandbox\.package_index: would send credentialed records of mimic_iii to pypi\.org; .*acknowledged"
+    ):
+        check_data_policy(indexed("https://pypi.org/simple"), credentialed=True)
+    statement = {"acknowledged": [{"endpoint": "pypi.org", "basis": BASIS}]}
+    entry = check_data_policy(indexed("https://pypi.org/simple", data_policy=statement), credentialed=True)[-1]
+    assert entry == {"model": "sandbox.package_index", "endpoint": "pypi.org", "permitted_by": "acknowledged", "basis": BASIS}
+
+
+@pytest.mark.parametrize(("address", "why"), [("http://127.0.0.1:3141/simple", "loopback"), ("http://mirror.lan/simple", "private host")])
+def test_a_package_index_of_ones_own_may_be_asked(address: str, why: str) -> None:
+    policy = {"private_hosts": ["mirror.lan"]}
+    assert check_data_policy(indexed(address, data_policy=policy), credentialed=True)[-1]["permitted_by"] == why
+
+
+def test_a_package_index_that_no_box_is_shown_is_no_endpoint() -> None:
+    assert [entry["model"] for entry in check_data_policy(config({"base_url": "http://127.0.0.1"}), credentialed=True)] == ["agent.llm"]
+    assert check_data_policy(indexed("https://pypi.org/simple"), credentialed=False)[-1]["permitted_by"] == "not credentialed"

@@ -84,10 +84,18 @@ class ControlGroup:
 
     def limit_memory(self, size: int) -> None:
         """Permit so many bytes, none of them in swap space. Raises `OSError`."""
-        limit, swap = ("memory.max", "memory.swap.max") if self.version == 2 else ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
-        (self._of[NEEDED] / limit).write_text(str(size))
-        if (self._of[NEEDED] / swap).exists():
-            (self._of[NEEDED] / swap).write_text("0" if self.version == 2 else str(size))
+        folder = self._of[NEEDED]
+        if self.version == 2:
+            (folder / "memory.max").write_text(str(size))
+            if (folder / "memory.swap.max").exists():
+                (folder / "memory.swap.max").write_text("0")
+            return
+        together = folder / "memory.memsw.limit_in_bytes"  # memory and swap space, never less than memory alone
+        if together.exists():
+            together.write_text("-1")
+        (folder / "memory.limit_in_bytes").write_text(str(size))
+        if together.exists():
+            together.write_text(str(size))
 
     def own_bytes(self) -> int:
         """Bytes that the processes of the group hold and no file does. Raises `OSError`."""

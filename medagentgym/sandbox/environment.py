@@ -33,6 +33,8 @@ def step_environment(*, path: str, home: str, temporary: str, below_prefix: Sequ
         "PIP_PREFIX" if below_prefix else "PIP_TARGET": own,
         **({"PIP_INDEX_URL": package_index, "PIP_DEFAULT_TIMEOUT": "100"} if package_index else {}),
         "PIP_RETRIES": "0",
+        "PIP_NO_INPUT": "1",
+        "PIP_PROGRESS_BAR": "off",
         "PIP_NO_CACHE_DIR": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "MPLBACKEND": "Agg",

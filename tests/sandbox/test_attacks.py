@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 import pyseccomp
 import pytest
+from ordinary_user import USER, accessible_python
 
 import medagentgym
 from medagentgym.sandbox import Backend, Box, BoxSpec, StepResult, choose_backend
@@ -526,30 +527,14 @@ def test_a_file_in_the_work_folder_cannot_become_part_of_the_zygote(box: Box) ->
 # --- once more, as somebody else ----------------------------------------------------------------------------------------------------------------
 
 
-def accessible_python(user: int) -> list[str]:
-    """A command prefix after which the interpreter of these tests can be reached by an ordinary user, whose home it may lie in."""
-    base = Path(sys.base_prefix)
-    command = [shutil.which("bwrap") or "bwrap", "--dev-bind", "/", "/"]
-    closed = next((parent for parent in reversed(base.parents) if parent.stat().st_mode & 0o001 == 0), None)
-    if closed is not None:
-        command += ["--perms", "0755", "--tmpfs", str(closed)]
-        for parent in reversed(base.parents):
-            if parent.is_relative_to(closed) and parent != closed:
-                command += ["--perms", "0755", "--dir", str(parent)]
-        command += ["--ro-bind", str(base), str(base)]
-    drop = ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups", "--inh-caps=-all", "--bounding-set=-all", "--"]
-    return [*command, "--", *drop]
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="these tests run as an ordinary user already")
 @pytest.mark.skipif(shutil.which("bwrap") is None or shutil.which("setpriv") is None, reason="needs bwrap and setpriv")
 def test_an_ordinary_user_is_as_safe() -> None:
-    user = 61_001
     tests = Path(__file__).parent
     with tempfile.TemporaryDirectory() as folder:
-        os.chown(folder, user, user)
-        command = [*accessible_python(user), sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={folder}/base"]
+        os.chown(folder, USER, USER)
+        command = [*accessible_python(USER), sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={folder}/base"]
         command += [str(tests / name) for name in ("test_attacks.py", "test_limits.py", "test_box.py", "test_files.py")]
         environment = {"PATH": os.environ["PATH"], "HOME": folder, "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, env=environment, cwd=tests.parent.parent, capture_output=True, text=True, check=False)
