@@ -16,6 +16,7 @@ from medagentgym.agent.baseline_rules.asked import Query, queries
 from medagentgym.agent.baseline_rules.query_parts import Reading
 from medagentgym.agent.baseline_rules.question import Question, read_question
 from medagentgym.agent.baseline_rules.schema import MIMIC_III, Schema
+from medagentgym.agent.baseline_rules.sequences import last_question
 from medagentgym.agent.baseline_rules.terms import Name, lookups, names_in, names_without_lookup, unknown_names
 from medagentgym.agent.baseline_rules.treqs import answering as treqs
 from medagentgym.agent.conversation import ConversationAgent, Reply
@@ -61,7 +62,7 @@ class BaselineAgent(ConversationAgent):
             yield answered
             return answered
         if text and now and database:
-            question = read_question(text, now)
+            question = read_question(last_question(text), now)
             schema = eicu_schema.EICU if eicu_schema.fits(self.start.fields.get("tables", "")) else MIMIC_III
             offers = yield from self._look_up(question, schema)
             for query in islice(_readings(question, offers, schema), PROGRAMS_TRIED):

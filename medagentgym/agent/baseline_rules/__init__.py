@@ -7,6 +7,8 @@
 - `terms`: which words of the question name something in the tables, and what the lookup says of them.
 - `question`: the reading of a whole question.
 - `query_parts`, `asked`: SQL from a reading, one small rule for each thing that can be asked.
+- `sequences`: the last of several questions, made to stand for itself.
+- `treqs`: the rules for the tables of `treqs`, which are others.
 
 The rules know English and the columns of the tables. They know no question and no answer.
 """
