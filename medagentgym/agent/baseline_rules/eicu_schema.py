@@ -18,7 +18,7 @@ def _events(table: str, columns: str, where: str = "") -> str:
 
 
 _VIEWS = {
-    "PATIENTS": "SELECT uniquepid AS SUBJECT_ID, MIN(gender) AS GENDER,\n"
+    "PATIENTS": "SELECT uniquepid AS SUBJECT_ID, MIN(gender) AS SEX, substr(MIN(gender), 1, 1) AS GENDER,\n"
     "  MAX(CASE WHEN hospitaldischargestatus = 'expired' THEN hospitaldischargetime END) AS DOD\nFROM main.patient GROUP BY uniquepid",
     "ADMISSIONS": "SELECT uniquepid AS SUBJECT_ID, patienthealthsystemstayid AS HADM_ID, MIN(hospitaladmittime) AS ADMITTIME,\n"
     "  MIN(hospitaldischargetime) AS DISCHTIME, MIN(age) AS AGE, MIN(ethnicity) AS ETHNICITY, MIN(hospitaladmitsource) AS ADMISSION_LOCATION,\n"
@@ -64,11 +64,11 @@ _KINDS = (
 )
 
 _ATTRIBUTES = (
-    Attribute(r"\bgender\b|\bsex\b", "patient.GENDER", None),
+    Attribute(r"\bgender\b|\bsex\b", "patient.SEX", None),
     Attribute(r"\bage of\b|\bhow old\b|\bage\?", "visit.AGE", "admission"),
     Attribute(r"ethnicity|\brace\b", "visit.ETHNICITY", "admission"),
     Attribute(r"discharge status|\balive or\b", "visit.DISCHARGE_STATUS", "discharge"),
-    Attribute("number of the hospital|which hospital", "visit.HOSPITALID", "admission"),
+    Attribute("in which hospital", "visit.HOSPITALID", "admission"),
     Attribute("admission type|type .*admission|from where .*admi|source .*admission", "visit.ADMISSION_LOCATION", "admission"),
     Attribute(r"\bward\b", "event.WARDID", "ward"),
     Attribute("discharge weight", "event.DISCHARGE_WEIGHT", "icu stay"),

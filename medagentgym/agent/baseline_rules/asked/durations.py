@@ -66,7 +66,7 @@ def length_of_a_stay(reading: Reading) -> str:
     return rows.select(length, end=order_in(reading, LAST).clause(rows.time))
 
 
-@RULES.rule(r"how many days was the .*prescription")
+@RULES.rule(r"how many days was the .*prescription|prescription .*\brun\b")
 def length_of_a_prescription(reading: Reading) -> str | None:
     """The time from the start of a prescription to its end."""
     rows = main_rows(reading)

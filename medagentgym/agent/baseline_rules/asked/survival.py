@@ -33,7 +33,7 @@ def deadliest(reading: Reading) -> str | None:
     """The diagnoses after which the largest shares of patients died within the span."""
     days, rank = _span(reading), phrases.rank(reading.question.skeleton)
     kind = reading.kind("diagnosis")
-    if days is None or rank is None or kind.names is None:
+    if days is None or rank is None:
         return None
     first = reading.rows(kind).select(
         f"event.{kind.item} AS code, patient.DOD, MIN({reading.rows(kind).time}) AS moment", end=f"GROUP BY visit.SUBJECT_ID, event.{kind.item}"
@@ -41,6 +41,8 @@ def deadliest(reading: Reading) -> str | None:
     rates = f"SELECT start.code, 100 - {_lived(days)} AS rate\nFROM (\n{first}\n) AS start\nWHERE {_long_ago(reading, days)}\nGROUP BY start.code"
     places = f"SELECT code, DENSE_RANK() OVER (ORDER BY rate DESC) AS place FROM (\n{rates}\n)"
     names = kind.names
+    if names is None:
+        return f"SELECT code\nFROM (\n{places}\n) WHERE place <= {rank}"
     return f"SELECT named.{names.name}\nFROM (\n{places}\n) JOIN {names.table} AS named ON named.{names.code} = code\nWHERE place <= {rank}"
 
 

@@ -51,8 +51,8 @@ def _age(facts: EicuRecords, rng: random.Random) -> Drawn | None:
 
 
 @register(
-    "what was the number of the hospital in which patient {patient_id} was [time_filter_global1]?",
-    "Which hospital, by its number, was patient {patient_id} in [time_filter_global1]?",
+    "in which hospital, by its number, was patient {patient_id} [time_filter_global1]?",
+    "Give the number of the hospital in which patient {patient_id} was [time_filter_global1].",
     department=("health_records",),
 )
 def _hospital(facts: EicuRecords, rng: random.Random) -> Drawn | None:
