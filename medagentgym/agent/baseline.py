@@ -13,6 +13,7 @@ from itertools import islice, product
 from medagentgym.agent.base import EpisodeStart, Message
 from medagentgym.agent.baseline_rules import eicu_schema
 from medagentgym.agent.baseline_rules.asked import Query, queries
+from medagentgym.agent.baseline_rules.by_task import PROGRAM_RULES
 from medagentgym.agent.baseline_rules.query_parts import Reading
 from medagentgym.agent.baseline_rules.question import Question, read_question
 from medagentgym.agent.baseline_rules.schema import MIMIC_III, Schema
@@ -35,7 +36,7 @@ class BaselineAgent(ConversationAgent):
     """Agent `baseline`: answers by rules. From what it cannot read it abstains where that is permitted; elsewhere it answers with None."""
 
     name = "baseline"
-    code_modules = ("medagentgym.agent.baseline_rules",)
+    code_modules = ("medagentgym.agent.baseline_rules", "medagentgym.power_analysis")
 
     def reset(self, start: EpisodeStart) -> None:
         """Begin an episode: forget the last one."""
@@ -49,9 +50,23 @@ class BaselineAgent(ConversationAgent):
     def _episode(self) -> Plan:
         """Answer, then submit; where nothing is to be submitted, stay with the answer."""
         fields = self.start.fields
-        last = yield from self._answer(fields.get("question", ""), fields.get("now", ""), fields.get("database", ""))
+        rules = PROGRAM_RULES.get(self.start.task)
+        if rules is not None:
+            last = yield from self._run(rules(fields))
+        else:
+            last = yield from self._answer(fields.get("question", ""), fields.get("now", ""), fields.get("database", ""))
         while True:
             yield as_reply("submit") if "submit" in self.permitted_actions else last
+
+    def _run(self, code: str | None) -> Generator[str, str, str]:
+        """Run the one program that rules wrote, or do as with every question that cannot be read. Gives the reply that left the answer."""
+        answered = as_reply("validate_code", {"code": code}) if code is not None else self._without_reading()
+        yield answered
+        return answered
+
+    def _without_reading(self) -> str:
+        """The reply to a question that cannot be read."""
+        return as_reply("abstain") if "abstain" in self.permitted_actions else as_reply("validate_code", {"code": "answer = None\n"})
 
     def _answer(self, text: str, now: str, database: str) -> Generator[str, str, str]:
         """Look terms up, and run the programs of one reading after another until one finds something. Gives the reply that left the last answer."""
