@@ -99,6 +99,8 @@ def _rows_of(value: Any) -> tuple[tuple[str, ...] | None, list[tuple[Any, ...]]]
 
 
 def _scalar(value: Any) -> Any:
+    if isinstance(value, str) and not value.strip():
+        return None
     if isinstance(value, bool | int | float | str) or value is None:
         return typed_value(value) if not isinstance(value, bool) else value
     raise _UnreadableShapeError("lists nested deeper than rows" if isinstance(value, list | tuple) else f"a value of the type {type(value).__name__}")
