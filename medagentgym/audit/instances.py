@@ -55,6 +55,8 @@ class ProbeForm:
     floor: Floor
     guesses: int
     """Attempts that count together: 1 but for `guesses`."""
+    abstains: bool = False
+    """Whether it abstains, which solves impossible questions; nothing else does."""
 
 
 @dataclass
@@ -225,10 +227,13 @@ class InstanceAudit:
 
     def _form(self, probe: Probe) -> ProbeForm:
         """The common form of the probes of this name. Raises `UserError` where they differ, or the name is none."""
-        form = ProbeForm(probe.name, probe.kind, probe.floor, len(probe.actions) if probe.floor == "guesses" else 1)
+        abstains = any(action == "abstain" for action, _ in probe.actions)
+        form = ProbeForm(probe.name, probe.kind, probe.floor, len(probe.actions) if probe.floor == "guesses" else 1, abstains)
         known = self._forms.setdefault(probe.name, form)
         if known != form:
-            raise UserError(f"task {self._task.name}: two probes are called {probe.name} and differ in kind, floor or guesses; rename one")
+            raise UserError(
+                f"task {self._task.name}: two probes are called {probe.name} and differ in kind, floor, guesses or abstaining; rename one"
+            )
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", probe.name):
             raise UserError(f"task {self._task.name}: a probe is called {probe.name!r}; use letters, digits and underscores")
         return form
@@ -253,11 +258,11 @@ class InstanceAudit:
 
     def _try_commonest(self, audited: Sequence[AuditedInstance]) -> None:
         """Give the reference answers of the commonest golds to all instances: the best constant, and that many guesses."""
+        answerable = [one for one in audited if one.gradable and one.kind != IMPOSSIBLE]
         first_of: dict[str, AuditedInstance] = {}
-        for one in audited:
-            if one.gradable:
-                first_of.setdefault(one.key, one)
-        counts = Counter(one.key for one in audited if one.gradable)
+        for one in answerable:
+            first_of.setdefault(one.key, one)
+        counts = Counter(one.key for one in answerable)
         plays = [first_of[key].played for key, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:COMMONEST]]
         attempts = [played.attempts[-1] for played in plays if played is not None]
         if not attempts:

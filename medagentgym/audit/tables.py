@@ -1,8 +1,9 @@
 """What an audit says: the table of the instances, the summary of the probes with their floors, and the same for people.
 
 The *floor* of a cheat is what chance gives it, among the instances that can be judged: `none` nothing, `constant` the number of instances that the
-best constant answer solves, `guesses` the number that as many of the best answers solve together. A strict judge that accepts more, or a broken
-reference, can be fooled. The published judge is known to be; what it lets through stands beside.
+best constant answer solves (for a cheat that abstains: the number of impossible ones), `guesses` the number that as many of the best answers solve
+together. A strict judge that accepts more, or a broken reference, can be fooled. The published judge is known to be; what it lets through stands
+beside.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pandas as pd
 from tabulate import tabulate
 
 from medagentgym.audit.files import COLUMNS
-from medagentgym.audit.instances import Instances, ProbeForm, counts_by_reason
+from medagentgym.audit.instances import IMPOSSIBLE, Instances, ProbeForm, counts_by_reason
 from medagentgym.judges.references import ReferenceSummary, most_satisfied
 
 STRICT = "strict"
@@ -43,12 +44,13 @@ class ProbeSummary:
 
 def probe_summaries(instances: Instances) -> list[ProbeSummary]:
     """Every probe of a mode, over the instances that can be judged."""
-    references = [one.satisfied_by for one in instances.gradable]
+    solved_by_answers = [one.satisfied_by for one in instances.gradable if one.kind != IMPOSSIBLE]
+    solved_by_abstaining = [one.satisfied_by for one in instances.gradable if one.kind == IMPOSSIBLE]
     summaries = []
     for form in instances.probes:
         played = [one.accepted[form.name] for one in instances.gradable if form.name in one.accepted]
         accepted = {judge: sum(verdicts[judge] for verdicts in played) for judge in instances.judges}
-        summaries.append(ProbeSummary(form, len(played), accepted, _floor(form, references)))
+        summaries.append(ProbeSummary(form, len(played), accepted, _floor(form, solved_by_abstaining if form.abstains else solved_by_answers)))
     return summaries
 
 
