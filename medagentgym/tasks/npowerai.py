@@ -16,6 +16,7 @@ from medagentgym.built_data import Mode
 from medagentgym.errors import UserError
 from medagentgym.judges.sample_sizes import PublishedSampleSizeJudge, SampleSizeJudge, accepted_range
 from medagentgym.row_files import SourceRow
+from medagentgym.sandbox.base import BoxSpec
 from medagentgym.tasks.base import Instance
 from medagentgym.tasks.probes import NOT_EXPRESSIBLE, WRONG_GOLD, Probe, code_probe
 from medagentgym.tasks.task_file import TaskFileTask
@@ -37,6 +38,7 @@ class NPowerAI(TaskFileTask):
 
     name: ClassVar[str] = "npowerai"
     environment_family: ClassVar[str] = "statistics"
+    preload: ClassVar[tuple[str, ...]] = (*BoxSpec.preload, "scipy.stats", "statsmodels.stats.power")
     answer_form: ClassVar[str] = (
         "Leave one number in a variable `answer`, and nothing beside it: a sample size as a whole number, rounded up and counted as the question "
         "asks (in each group, or in all); a power as a number between 0 and 1, with four decimals or more."
