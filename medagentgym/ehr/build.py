@@ -17,18 +17,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from medagentgym.built_data import BUILD_SCHEMA, MANIFEST_FILE, SELECTION_KEYS, Mode, QuestionFile, source_of, tasks_file
 from medagentgym.config import DatasetConfig
 from medagentgym.ehr.database import DatabaseWriter, copy_database, file_digest, find_csv_tables, open_read_only, rows_of_csv
-from medagentgym.ehr.gold import Gold, execute
+from medagentgym.ehr.gold import Gold, gold_of_question
 from medagentgym.ehr.layout import DATABASE_FOLDER, LOOKUP_FILE
 from medagentgym.ehr.lookup_index import build_lookup
-from medagentgym.ehr.questions import Question, read_questions
+from medagentgym.ehr.questions import Question, read_questions, shown_question
 from medagentgym.ehr.recipe import RawSource, Recipe
 from medagentgym.ehr.schema import Database
+from medagentgym.ehr.stored_differences import stored_difference
 from medagentgym.errors import UserError
 from medagentgym.record import write_json
 from medagentgym.staging import staged_folder
@@ -59,6 +61,18 @@ def build_ehr(recipe: Recipe, data: DatasetConfig, question_files: Mapping[Mode,
         write_json(staging / MANIFEST_FILE, manifest)
     for mode, summary in manifest["questions"].items():
         build.progress(f"{mode}: {summary['rows']} questions, {summary['usable']} of {summary['answerable']} answerable ones with a usable gold")
+
+
+@dataclass
+class _Golds:
+    """What the golds of a mode came to."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    """How many have which status; that of impossible questions is `impossible`."""
+    tied: list[int] = field(default_factory=list)
+    """The `idx` of those whose answer a tie leaves open (`Gold.tie`)."""
+    stored_differs: list[int] = field(default_factory=list)
+    """The `idx` of those whose stored answer is another one than the executed SQL gives."""
 
 
 class _Build:
@@ -106,21 +120,25 @@ class _Build:
 
     # --- golds --------------------------------------------------------------------------------------------------------------------------------------
 
-    def write_tasks(self, mode: Mode, questions: list[Question]) -> Counter[str]:
-        """Write the built rows of a mode, in the order of its file. Returns how many answerable questions have a gold of which status."""
+    def write_tasks(self, mode: Mode, questions: list[Question]) -> _Golds:
+        """Write the built rows of a mode, in the order of its file."""
         self.progress(f"{mode}: gold answers of {len(questions):,} questions")
-        statuses: Counter[str] = Counter()
+        golds = _Golds()
         with (
             self._gold_of() as gold_of,
             ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,
             tasks_file(self.staging, mode).open("w", encoding="utf-8", newline="\n") as stream,
         ):
-            for question, gold in zip(questions, pool.map(gold_of, questions), strict=True):
-                stream.write(json.dumps(self._built_row(question, gold), ensure_ascii=False, allow_nan=False) + "\n")
-                statuses["impossible" if question.is_impossible else gold.status] += 1
-        return statuses
+            for question, (gold, difference) in zip(questions, pool.map(gold_of, questions), strict=True):
+                stream.write(json.dumps(self._built_row(question, gold, difference), ensure_ascii=False, allow_nan=False) + "\n")
+                golds.statuses["impossible" if question.is_impossible else gold.status] += 1
+                if gold.tie:
+                    golds.tied.append(question.idx)
+                if difference is not None:
+                    golds.stored_differs.append(question.idx)
+        return golds
 
-    def _built_row(self, question: Question, gold: Gold) -> dict[str, Any]:
+    def _built_row(self, question: Question, gold: Gold, difference: str | None) -> dict[str, Any]:
         row = {
             "idx": question.idx,
             "id": question.question_id,
@@ -134,24 +152,34 @@ class _Build:
         }
         if question.stored_answer is not None:
             row["stored_answer"] = list(question.stored_answer)
+        if difference is not None:
+            row["stored_differs"] = difference
         return row
 
     @contextmanager
-    def _gold_of(self) -> Iterator[Callable[[Question], Gold]]:
-        """A function that gives a question's gold and may be called from several threads."""
+    def _gold_of(self) -> Iterator[Callable[[Question], tuple[Gold, str | None]]]:
+        """A function that gives a question's gold, and how the stored answer differs from the executed one where it does.
+
+        It may be called from several threads.
+        """
         local = threading.local()
         connections: list[sqlite3.Connection] = []
 
-        def gold_of(question: Question) -> Gold:
+        def gold_of(question: Question) -> tuple[Gold, str | None]:
             if question.is_impossible:
-                return Gold(columns=(), rows=(), boolean=False, status="empty", reason="the database cannot answer the question")
+                return Gold(columns=(), rows=(), boolean=False, status="empty", reason="the database cannot answer the question"), None
             sql = self.recipe.executable_sql(question.query)
-            if self.data.gold == "stored" or not question.query:
-                return self.recipe.stored_gold(question, sql)
+            if not question.query:
+                return self.recipe.stored_gold(question, sql), None
             if not hasattr(local, "connection"):
                 local.connection = open_read_only(self.database / self.recipe.database.file_name)
                 connections.append(local.connection)
-            return execute(local.connection, sql)
+            shown = shown_question(question.template, question.question, impossible=False)
+            executed = gold_of_question(local.connection, sql, shown)
+            if question.stored_answer is None:
+                return executed, None
+            stored = self.recipe.stored_gold(question, sql)
+            return stored if self.data.gold == "stored" else executed, stored_difference(stored, executed)
 
         try:
             yield gold_of
@@ -161,13 +189,13 @@ class _Build:
 
     # --- manifest -----------------------------------------------------------------------------------------------------------------------------------
 
-    def manifest(self, files: Mapping[Mode, QuestionFile], golds: Mapping[Mode, Counter[str]], cohort: dict[str, Any] | None) -> dict[str, Any]:
+    def manifest(self, files: Mapping[Mode, QuestionFile], golds: Mapping[Mode, _Golds], cohort: dict[str, Any] | None) -> dict[str, Any]:
         """What `build.json` says."""
         database = self.recipe.database
         with closing(open_read_only(self.database / database.file_name)) as connection:
             rows = {table.name: connection.execute(f"SELECT count(*) FROM {table.name}").fetchone()[0] for table in database.tables}
         tables = {table.name: {"rows": rows[table.name], "sha256": file_digest(self.database / table.file_name)} for table in database.tables}
-        questions = {mode: self._questions_in_numbers(mode, files[mode], statuses) for mode, statuses in golds.items()}
+        questions = {mode: self._questions_in_numbers(mode, files[mode], of_mode) for mode, of_mode in golds.items()}
         source = source_of(self.data)
         data_digest = _digest({"now": database.now, "tables": {name: table["sha256"] for name, table in tables.items()}})
         return {
@@ -184,13 +212,16 @@ class _Build:
             "digest": _digest({"data": data_digest, "questions": {mode: summary["sha256"] for mode, summary in questions.items()}}),
         }
 
-    def _questions_in_numbers(self, mode: Mode, file: QuestionFile, statuses: Counter[str]) -> dict[str, Any]:
+    def _questions_in_numbers(self, mode: Mode, file: QuestionFile, golds: _Golds) -> dict[str, Any]:
+        statuses = golds.statuses
         answerable = sum(number for status, number in statuses.items() if status != "impossible")
         return {
             "rows": statuses.total(),
             "answerable": answerable,
             **{status: statuses[status] for status in ("usable", "empty", "zero", "error")},
             "usable_share": round(statuses["usable"] / answerable, 6) if answerable else None,
+            "tied": golds.tied,
+            "stored_differs": golds.stored_differs,
             "source_sha256": file_digest(file.path),
             "sha256": file_digest(tasks_file(self.staging, mode)),
         }

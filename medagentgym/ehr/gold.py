@@ -8,13 +8,15 @@ read `%y` and `%j`; the present is the name `current_time`; normal ranges are na
 from __future__ import annotations
 
 import math
-import re
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from medagentgym.ehr.answer_form import Share, asks_for_order, column_names, share, units, with_decimals
 from medagentgym.ehr.schema import NOW
+from medagentgym.ehr.sql import Select, tokens_of
+from medagentgym.ehr.ties import UndeterminedError, limited_steps, possible_answers, ranks_of
 from medagentgym.errors import one_line
 
 GoldStatus = Literal["usable", "empty", "zero", "error"]
@@ -35,16 +37,6 @@ STEP_LIMIT = 500_000_000
 ROW_LIMIT = 100_000
 """Rows after which a query counts as runaway."""
 
-_PROGRESS_STEPS = 1_000_000
-_TOKEN = re.compile(
-    r"""(?P<space>\s+|--[^\n]*|/\*.*?\*/)
-    |(?P<text>'(?:[^']|'')*')
-    |(?P<quoted>"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])
-    |(?P<word>[A-Za-z_][A-Za-z0-9_$]*)
-    |(?P<number>\d+\.?\d*|\.\d+)
-    |(?P<operator>\|\||<>|[<>!=]=|<<|>>|.)""",
-    re.VERBOSE | re.DOTALL,
-)
 _DATE_FUNCTIONS = {"date", "time", "datetime", "julianday", "unixepoch"}
 _END_OF_RESULT = {"from", "where", "group", "having", "order", "limit", "union", "intersect", "except", "window"}
 _COMPARISONS = {"=", "==", "<", ">", "<=", ">=", "<>", "!=", "between", "in", "is", "like", "glob", "exists", "not", "and", "or"}
@@ -64,15 +56,33 @@ class Gold:
     """`empty`: no rows, or nothing but nulls; `zero`: nothing but zeros and nulls; `error`: the SQL could not be run; else `usable`."""
     reason: str = ""
     """Why there is no answer, for `error`."""
+    units: tuple[str | None, ...] | None = None
+    """The unit of each column's numbers, where the SQL tells any."""
+    percent: Share | None = None
+    """The numbers are shares, written so, that may be given as a fraction and as a percentage."""
+    ordered: tuple[int, ...] | None = None
+    """The rank of each row, where the order of the rows counts."""
+    alternatives: tuple[Mapping[str, Any], ...] = ()
+    """Other right answers as JSON data, with `rows`, and where a tie is left `pick` rows of those in `among`."""
+    tie: str = ""
+    """Why the answer is not determined, where ties leave it open in a way that cannot be followed."""
 
     def to_json(self) -> dict[str, Any]:
-        """The gold as it stands in a built row."""
+        """The gold as it stands in a built row: what judges read (`medagentgym.judges.row_sets`). What does not apply is left out."""
+        further = {
+            "units": self.units and list(self.units),
+            "percent": self.percent,
+            "ordered": self.ordered and list(self.ordered),
+            "alternatives": list(self.alternatives),
+            "tie": self.tie,
+        }
         return {
             "columns": None if self.columns is None else list(self.columns),
             "rows": [list(row) for row in self.rows],
             "boolean": self.boolean,
             "status": self.status,
             "reason": self.reason,
+            **{name: value for name, value in further.items() if value},
         }
 
     def published_answer(self) -> list[str]:
@@ -83,23 +93,14 @@ class Gold:
 def execute(connection: sqlite3.Connection, sql: str, *, step_limit: int = STEP_LIMIT) -> Gold:
     """Run executable SQL. Whatever goes wrong is the gold's `error` with the reason; nothing is raised for a bad query."""
     boolean = is_boolean(sql)
-    steps = 0
-
-    def over_limit() -> bool:
-        nonlocal steps
-        steps += _PROGRESS_STEPS
-        return steps > step_limit
-
-    connection.set_progress_handler(over_limit, min(_PROGRESS_STEPS, step_limit))
-    try:
-        cursor = connection.execute(sql)
-        rows = cursor.fetchmany(ROW_LIMIT + 1)
-        columns = tuple(column[0] for column in cursor.description or ())
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        reason = f"stopped after {step_limit:,} steps" if steps > step_limit else one_line(error)
-        return Gold(columns=(), rows=(), boolean=boolean, status="error", reason=reason)
-    finally:
-        connection.set_progress_handler(None, 0)
+    with limited_steps(connection, step_limit) as used:
+        try:
+            cursor = connection.execute(sql)
+            rows = cursor.fetchmany(ROW_LIMIT + 1)
+            columns = tuple(column[0] for column in cursor.description or ())
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            reason = f"stopped after {step_limit:,} steps" if used.up else one_line(error)
+            return Gold(columns=(), rows=(), boolean=boolean, status="error", reason=reason)
     if not columns:
         return Gold(columns=(), rows=(), boolean=boolean, status="error", reason="the SQL is not a query")
     if len(rows) > ROW_LIMIT:
@@ -108,10 +109,79 @@ def execute(connection: sqlite3.Connection, sql: str, *, step_limit: int = STEP_
     return Gold(columns=columns, rows=values, boolean=boolean, status=status_of(values))
 
 
-def stored_gold(answer: Sequence[Any], sql: str) -> Gold:
-    """The gold of an answer that the task file stores: a flat list, so one column of values whose true width is unknown (`columns` is None)."""
-    rows = tuple((typed_value(value),) for value in answer)
-    return Gold(columns=None, rows=rows, boolean=is_boolean(sql), status=status_of(rows))
+def gold_of_question(connection: sqlite3.Connection, sql: str, question: str, *, step_limit: int = STEP_LIMIT) -> Gold:
+    """`execute`, and beside it what the answer's form is, and which other answers are right.
+
+    Other answers are right where the SQL orders and cuts rows of equal rank (`medagentgym.ehr.ties`), and where it divides whole numbers without a
+    rest (`medagentgym.ehr.answer_form`). Nothing is raised for a bad query.
+    """
+    gold = execute(connection, sql, step_limit=step_limit)
+    if gold.status == "error":
+        return gold
+    gold = _with_form(gold, sql, question)
+    try:
+        with limited_steps(connection, step_limit):
+            gold = _with_ranks(connection, gold, sql, question)
+            gold = _with_alternatives(connection, gold, sql)
+            return _with_decimals(connection, gold, sql)
+    except UndeterminedError as error:
+        return replace(gold, tie=str(error))
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        return replace(gold, tie=f"rows of equal rank cannot be ruled out ({one_line(error)})")
+
+
+def _with_form(gold: Gold, sql: str, question: str) -> Gold:
+    return replace(gold, units=units(sql), percent=share(sql, question))
+
+
+def _with_ranks(connection: sqlite3.Connection, gold: Gold, sql: str, question: str) -> Gold:
+    """The gold with the ranks of its rows, where their order counts: more than one, ordered by the SQL, and a question that asks for a ranking."""
+    select = Select.parse(tokens_of(sql))
+    if select is None or select.has_star or not select.order or select.limit == 1 or len(gold.rows) < 2 or not asks_for_order(question):
+        return gold
+    ranks = ranks_of(connection, select)
+    return replace(gold, ordered=ranks if len(ranks) == len(gold.rows) else tuple(range(len(gold.rows))))
+
+
+def _with_alternatives(connection: sqlite3.Connection, gold: Gold, sql: str) -> Gold:
+    answers = possible_answers(connection, sql, gold.rows)
+    if gold.boolean and answers:
+        raise UndeterminedError("yes and no are both possible")
+    if sum(len(answer.rows) + len(answer.among) for answer in answers) > ROW_LIMIT:
+        raise UndeterminedError(f"possible answers of more than {ROW_LIMIT:,} rows")
+    alternatives = []
+    for answer in answers:
+        form = answer.to_json(_plain)
+        if gold.ordered and len(answer.rows) <= len(gold.ordered):
+            form["ordered"] = list(gold.ordered[: len(answer.rows)])
+        alternatives.append(form)
+    statuses = [gold.status, *(status_of([row]) for answer in answers for row in answer.among if answer.pick == 1 and not answer.rows)]
+    statuses += [status_of(answer.rows) for answer in answers if not answer.pick]
+    return replace(gold, alternatives=tuple(alternatives), status=next(status for status in ("empty", "zero", "usable") if status in statuses))
+
+
+def _with_decimals(connection: sqlite3.Connection, gold: Gold, sql: str) -> Gold:
+    """The gold with the result of a division of whole numbers, not cut off, as another right answer."""
+    divided = with_decimals(sql)
+    if divided is None or gold.boolean or gold.status != "usable":
+        return gold
+    rows = connection.execute(divided).fetchmany(ROW_LIMIT)
+    if len(rows) != len(gold.rows) or [tuple(row) for row in rows] == list(gold.rows):
+        return gold
+    return replace(gold, alternatives=(*gold.alternatives, {"rows": [[_plain(value) for value in row] for row in rows]}))
+
+
+def stored_gold(answer: Sequence[Any], sql: str, question: str = "") -> Gold:
+    """The gold of an answer that the task file stores as a flat list: rows as wide as the SQL's result.
+
+    Where the SQL does not tell how wide that is, or the values do not fill whole rows, only the set of values is known (`columns` is None).
+    """
+    values = [typed_value(value) for value in answer]
+    names = column_names(sql) if sql else None
+    if names is None or len(values) % len(names):
+        return Gold(columns=None, rows=tuple((value,) for value in values), boolean=is_boolean(sql), status=status_of([values]))
+    rows = tuple(tuple(values[start : start + len(names)]) for start in range(0, len(values), len(names)))
+    return _with_form(Gold(columns=names, rows=rows, boolean=is_boolean(sql), status=status_of(rows)), sql, question)
 
 
 def typed_value(value: Any) -> Any:
@@ -152,7 +222,7 @@ def executable_sql(query: str, now: str = NOW) -> str:
     - the names of normal ranges become their numbers;
     - torn operators are joined.
     """
-    tokens = _tokens(query)
+    tokens = tokens_of(query)
     lower_cased = not any(character.isupper() for kind, text in tokens if kind != "text" for character in text)
     output: list[str] = []
     before: list[str] = []
@@ -180,7 +250,7 @@ def executable_sql(query: str, now: str = NOW) -> str:
 
 def is_boolean(sql: str) -> bool:
     """Whether a query's one result is a comparison, such as `count(*) > 0`."""
-    tokens = [(kind, text.lower()) for kind, text in _tokens(sql) if kind != "space"]
+    tokens = [(kind, text.lower()) for kind, text in tokens_of(sql) if kind != "space"]
     words = [text for _, text in tokens]
     if words[:1] != ["select"]:
         return False
@@ -207,10 +277,6 @@ def is_boolean(sql: str) -> bool:
     if outer == {"(", ")"} and result[0] == "(" and result[-1] == ")" and result[1] != "select":
         return is_boolean(f"select {' '.join(result[1:-1])}")
     return False
-
-
-def _tokens(sql: str) -> list[tuple[str, str]]:
-    return [(str(match.lastgroup), match[0]) for match in _TOKEN.finditer(sql)]
 
 
 def _constant(word: str, now: str) -> str | None:

@@ -11,7 +11,7 @@ from medagentgym.built_data import Mode, QuestionFile
 from medagentgym.config import DatasetConfig, SyntheticConfig
 from medagentgym.ehr.database import DatabaseWriter
 from medagentgym.ehr.gold import Gold, stored_gold
-from medagentgym.ehr.questions import EHRSQL_FORMAT, Question, QuestionFormat
+from medagentgym.ehr.questions import EHRSQL_FORMAT, Question, QuestionFormat, shown_question
 from medagentgym.ehr.schema import Database
 
 
@@ -39,7 +39,7 @@ class MadeUp:
 
 def flat_gold(question: Question, sql: str) -> Gold:
     """The gold of a stored answer as the published task files have it: a flat list."""
-    return stored_gold(question.stored_answer or (), sql)
+    return stored_gold(question.stored_answer or (), sql, shown_question(question.template, question.question, impossible=False))
 
 
 @dataclass(frozen=True)

@@ -145,9 +145,15 @@ def test_stored_strings_become_values_only_where_they_are_their_own_text() -> No
     assert [typed_value(text) for text in given] == [12, 27.400001525878878, "0389", None, "m", "nan", "1e5", "2105-01-01 00:00:00", "007.1", -3]
 
 
-def test_a_stored_answer_has_no_known_width() -> None:
-    gold = stored_gold(["1", "married"], "select a, b from c")
-    assert gold.columns is None
-    assert gold.rows == ((1,), ("married",))
+def test_a_stored_answer_is_as_wide_as_its_sql_says() -> None:
+    gold = stored_gold(["1", "married", "2", "single"], "select a, x.b from c union select d, e from f")
+    assert (gold.columns, gold.rows) == (("a", "b"), ((1, "married"), (2, "single")))
     assert stored_gold(["None"], "select a from b").status == "empty"
     assert stored_gold(["1"], "select count(*)>0 from b").boolean
+
+
+@pytest.mark.parametrize("sql", ["select * from c", "", "select a, b, d from c", "update c set a = 1"])
+def test_a_stored_answer_of_unknown_width_is_a_flat_list(sql: str) -> None:
+    gold = stored_gold(["1", "married"], sql)
+    assert gold.columns is None
+    assert gold.rows == ((1,), ("married",))
