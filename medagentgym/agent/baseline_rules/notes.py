@@ -12,20 +12,20 @@ import inspect
 import re
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 _ASKED = re.compile(r'\(HADM_ID\) (?P<admission>\d+) mentions the entity "(?P<entity>.*?)"\. ')
 _NOTES = re.compile(r"`(?P<path>[^`]*/notes\.csv)`")
 
 
-def program(question: str, database: str, tables: str) -> str | None:
+def program(fields: Mapping[str, str]) -> str | None:
     """The program for a question; None where it is no question about a note."""
-    asked, notes = _ASKED.search(question), _NOTES.search(tables)
+    asked, notes = _ASKED.search(fields["question"]), _NOTES.search(fields["tables"])
     if asked is None or notes is None:
         return None
     sources = [inspect.getsource(function) for function in (rows_of_entity, statements, agrees, contradicts)]
     imports = "import csv\nimport re\nimport sqlite3\nimport sys\nfrom collections.abc import Iterator\n"
-    call = f"answer = contradicts({database!r}, {notes['path']!r}, {asked['admission']!r}, {asked['entity']!r})\n"
+    call = f"answer = contradicts({fields['database']!r}, {notes['path']!r}, {asked['admission']!r}, {asked['entity']!r})\n"
     return "\n\n".join([imports, *sources, call])
 
 
