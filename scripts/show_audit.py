@@ -9,36 +9,35 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from medagentgym.audit.files import read_above_floor, summary_page
+from medagentgym.audit.files import read_outcome, summary_page
 from medagentgym.errors import UserError, exit_with
 
 
 def main(audits: Sequence[Path]) -> list[str]:
-    """Print the tables of the audits; gives what a strict judge accepts above its floor, one line each."""
+    """Print the tables of the audits, then what they warn of and why they fail; gives the latter."""
+    failures = []
     for audit in audits:
         print(summary_page(audit), flush=True)
         print(f"table   {audit}\n", flush=True)
-    return [line for audit in audits for line in read_above_floor(audit)]
-
-
-def fail(above: Sequence[str]) -> None:
-    """Say what is above its floor, and exit with status 1 where anything is."""
-    for line in above:
-        print(f"medagentgym: audit of {line}", file=sys.stderr, flush=True)
-    sys.exit(1 if above else 0)
+    for audit in audits:
+        failing, warnings = read_outcome(audit)
+        for line in [*warnings, *failing]:
+            print(f"medagentgym: audit of {line}", file=sys.stderr, flush=True)
+        failures += failing
+    return failures
 
 
 def from_snakemake(job: Any) -> None:
-    """Take the arguments from Snakemake's job object; what is above its floor is told in the rule's log, too."""
+    """Take the arguments from Snakemake's job object; why an audit fails is told in the rule's log, too."""
     log = Path(job.log[0])
     try:
-        above = main([Path(audit) for audit in job.input])
+        failures = main([Path(audit) for audit in job.input])
     except UserError as error:
         log.write_text(f"failed: {error}\n", encoding="utf-8")
         exit_with(error)
-    more = f" (and {len(above) - 1} more)" if len(above) > 1 else ""
-    log.write_text(f"failed: {above[0]}{more}\n" if above else "every probe is at or under its floor\n", encoding="utf-8")
-    fail(above)
+    more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+    log.write_text(f"failed: {failures[0]}{more}\n" if failures else "no cheat is above its floor\n", encoding="utf-8")
+    sys.exit(1 if failures else 0)
 
 
 def from_command_line() -> None:
@@ -47,10 +46,10 @@ def from_command_line() -> None:
     parser.add_argument("audits", type=Path, nargs="+", help="tables of audits, work_dir/audit/<task>.csv")
     given = parser.parse_args()
     try:
-        above = main(given.audits)
+        failures = main(given.audits)
     except UserError as error:
         exit_with(error)
-    fail(above)
+    sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 - `<task>.csv`: one row an instance (`COLUMNS`, then a column a probe and judge: whether the judge accepted it).
 - `<task>_summary.csv`, `<task>_summary.md`: how often each judge accepted each probe, with the floors.
-- `<task>.json`: which data were audited, and which probes a strict judge let through too often.
+- `<task>.json`: which data were audited, why the audit fails, and what it warns of.
 """
 
 from __future__ import annotations
@@ -83,10 +83,12 @@ def summary_page(audit: Path) -> str:
         raise UserError(f"{path}: cannot be read; run the target `audit` again") from error
 
 
-def read_above_floor(audit: Path) -> list[str]:
-    """What a strict judge accepted above its floor, one line each, of the audit `<task>.csv`. Raises `UserError` where it cannot be read."""
+def read_outcome(audit: Path) -> tuple[list[str], list[str]]:
+    """Why the audit `<task>.csv` fails, and what else it warns of, one line each. Raises `UserError` where that cannot be read."""
     path = audit.with_suffix(".json")
     try:
-        return [str(line) for line in read_object(path)["above_floor"]]
+        about = read_object(path)
+        failures, warnings = ([str(line) for line in about[key]] for key in ("failures", "warnings"))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: not the account of an audit; delete {audit} and run the target `audit` again") from error
+    return failures, warnings

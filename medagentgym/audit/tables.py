@@ -2,8 +2,7 @@
 
 The *floor* of a cheat is what chance gives it, among the instances that can be judged: `none` nothing, `constant` the number of instances that the
 best constant answer solves (for a cheat that abstains: the number of impossible ones), `guesses` the number that as many of the best answers solve
-together. A strict judge that accepts more, or a broken reference, can be fooled. The published judge is known to be; what it lets through stands
-beside.
+together. A strict judge that accepts more can be fooled. The published judge is known to be; what it lets through stands beside.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from tabulate import tabulate
 from medagentgym.audit.files import COLUMNS
 from medagentgym.audit.instances import IMPOSSIBLE, Instances, ProbeForm, counts_by_reason
 from medagentgym.judges.references import ReferenceSummary, most_satisfied
+from medagentgym.tasks.probes import BROKEN_PASSES
 
 STRICT = "strict"
 SUMMARY_COLUMNS = ["task", "mode", "what", "name", "instances", "floor_kind", "floor", "within_floor"]
@@ -43,12 +43,13 @@ class ProbeSummary:
 
 
 def probe_summaries(instances: Instances) -> list[ProbeSummary]:
-    """Every probe of a mode, over the instances that can be judged."""
+    """Every probe of a mode, over the instances that can be judged; broken references also over those that cannot because they pass."""
     solved_by_answers = [one.satisfied_by for one in instances.gradable if one.kind != IMPOSSIBLE]
     solved_by_abstaining = [one.satisfied_by for one in instances.gradable if one.kind == IMPOSSIBLE]
     summaries = []
     for form in instances.probes:
-        played = [one.accepted[form.name] for one in instances.gradable if form.name in one.accepted]
+        judged = [one for one in instances.audited if one.gradable or (form.kind == "broken" and one.reason == BROKEN_PASSES)]
+        played = [one.accepted[form.name] for one in judged if form.name in one.accepted]
         accepted = {judge: sum(verdicts[judge] for verdicts in played) for judge in instances.judges}
         summaries.append(ProbeSummary(form, len(played), accepted, _floor(form, solved_by_abstaining if form.abstains else solved_by_answers)))
     return summaries
@@ -60,14 +61,31 @@ def _floor(form: ProbeForm, references: Sequence[ReferenceSummary]) -> int | Non
     return 0 if form.floor == "none" else most_satisfied(references, form.guesses)
 
 
-def fooled(task: str, modes: Sequence[Instances]) -> list[str]:
-    """What a strict judge accepts above its floor, one line a probe and mode."""
+def failures(task: str, modes: Sequence[Instances]) -> list[str]:
+    """Why the audit fails, a line each: cheats that the strict judge accepts above their floor, and modes of which no instance can be judged."""
+    lines = []
+    for instances in modes:
+        name = f"{task}/{instances.audited[0].mode}"
+        if not instances.gradable:
+            reasons = ", ".join(f"{reason} {count}" for reason, count in counts_by_reason(instances.audited).items())
+            lines.append(f"{name}: none of {len(instances.audited)} instances can be judged ({reasons})")
+        lines += [
+            f"{name}: judge {STRICT} accepts probe {summary.form.name} on {summary.accepted[STRICT]} of {summary.instances} instances, "
+            f"and its floor is {summary.floor}"
+            for summary in probe_summaries(instances)
+            if summary.form.kind == "cheat" and not summary.within_floor
+        ]
+    return lines
+
+
+def warnings(task: str, modes: Sequence[Instances]) -> list[str]:
+    """What is listed as impossible to judge and may be the judge's fault, a line each: broken references that pass."""
     return [
-        f"{task}/{instances.audited[0].mode}: judge {STRICT} accepts probe {summary.form.name} on {summary.accepted[STRICT]} of {summary.instances} "
-        f"instances, and its floor is {summary.floor}"
+        f"{task}/{instances.audited[0].mode}: judge {STRICT} accepts the broken reference {summary.form.name} on {summary.accepted[STRICT]} of "
+        f"{summary.instances} instances, which cannot be judged therefore"
         for instances in modes
         for summary in probe_summaries(instances)
-        if summary.within_floor is False
+        if summary.form.kind == "broken" and not summary.within_floor
     ]
 
 
@@ -125,7 +143,8 @@ def _cells(summary: ProbeSummary, judges: Sequence[str]) -> list[str]:
     if summary.floor is None:
         return [*cells, "-", "must accept all"]
     words = _FLOOR_WORDS.get(form.floor, f"{form.guesses} guesses")
-    return [*cells, f"{_share(summary.floor, count)} ({words})", "at or under its floor" if summary.within_floor else "ABOVE ITS FLOOR"]
+    above = "PASSES, so these cannot be judged" if form.kind == "broken" else "ABOVE ITS FLOOR"
+    return [*cells, f"{_share(summary.floor, count)} ({words})", "at or under its floor" if summary.within_floor else above]
 
 
 def _share(part: int, whole: int) -> str:

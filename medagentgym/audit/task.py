@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from medagentgym.audit.files import AUDIT_SCHEMA, audit_folder, audited_data
 from medagentgym.audit.instances import InstanceAudit, Instances
 from medagentgym.audit.selection import audited_indices, without_audit
-from medagentgym.audit.tables import fooled, instance_table, page, summary_table
+from medagentgym.audit.tables import failures, instance_table, page, summary_table, warnings
 from medagentgym.errors import UserError, infrastructure_boundary
 from medagentgym.record import write_json, write_text
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def audit_task(configs: Sequence[Config], threads: int, tell: Callable[[str], None]) -> list[str]:
-    """Audit a task and write its files (`medagentgym.audit.files`); gives what a strict judge accepts above its floor, one line each.
+    """Audit a task and write its files (`medagentgym.audit.files`); gives why it fails, one line each (`medagentgym.audit.tables.failures`).
 
     `configs` are the experiments of that task in one run. Their instances are audited, `data.exclude: audit` apart, mode by mode, `threads` at once.
     Raises `UserError` and `InfrastructureError`; then nothing is written.
@@ -26,12 +26,12 @@ def audit_task(configs: Sequence[Config], threads: int, tell: Callable[[str], No
     first = configs[0]
     data = audited_data(first)
     modes = [_audit_mode([config for config in configs if config.mode == mode], threads, tell) for mode in _modes(configs)]
-    above = fooled(first.task, modes)
     folder = audit_folder(first.work_dir)
-    about = {"schema": AUDIT_SCHEMA, "task": first.task, "data": data, "modes": _modes(configs), "above_floor": above}
+    about: dict[str, Any] = {"schema": AUDIT_SCHEMA, "task": first.task, "data": data, "modes": _modes(configs)}
+    about |= {"failures": failures(first.task, modes), "warnings": warnings(first.task, modes)}
     with infrastructure_boundary("disk"):
         _write(folder, first.task, modes, about)
-    return above
+    return list(about["failures"])
 
 
 def _write(folder: Path, task: str, modes: Sequence[Instances], about: dict[str, Any]) -> None:

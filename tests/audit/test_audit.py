@@ -135,8 +135,25 @@ def test_a_judge_that_an_object_equal_to_anything_fools_is_told_and_the_tables_a
     above = audit_task([config], 2, print)
     assert above == ["foolable_sums/test: judge strict accepts probe equal_object on 5 of 5 instances, and its floor is 0"]
     assert summary(config)["equal_object"]["within_floor"] == "False"
-    assert json.loads((config.work_dir / "audit" / "foolable_sums.json").read_text())["above_floor"] == above
+    assert json.loads((config.work_dir / "audit" / "foolable_sums.json").read_text())["failures"] == above
     assert "ABOVE ITS FLOOR" in (config.work_dir / "audit" / "foolable_sums_summary.md").read_text()
+
+
+class TestBrokenReferencesThatPass:
+    """They may be the fault of the instance or of the judge, which a person has to tell."""
+
+    def test_they_are_told_and_counted_though_their_instances_cannot_be_judged(self, built: Callable[..., Config]) -> None:
+        config = built([*SOUND, sum_of(6, 7, broken="answer = 13")])
+        assert audit_task([config], 2, print) == []
+        about = json.loads((config.work_dir / "audit" / "sums.json").read_text())
+        said = "sums/test: judge strict accepts the broken reference another_value on 1 of 6 instances, which cannot be judged therefore"
+        assert about["warnings"] == [said]
+        found = summary(config)["another_value"]
+        assert (found["instances"], found["strict"], found["within_floor"]) == ("6", "1", "False")
+
+    def test_an_audit_that_leaves_nothing_to_judge_fails(self, built: Callable[..., Config]) -> None:
+        config = built([sum_of(6, 7, broken="answer = 13"), sum_of(1, 2, gold=4)])
+        assert audit_task([config], 2, print) == ["sums/test: none of 2 instances can be judged (reference fails 1, broken reference passes 1)"]
 
 
 def test_the_same_data_give_the_same_bytes(built: Callable[..., Config]) -> None:

@@ -108,7 +108,7 @@ def test_a_judge_that_can_be_fooled_makes_the_audit_fail_with_its_tables_written
         assert "ABOVE ITS FLOOR" in output
     audit = tmp_path / "work" / "audit"
     assert len(rows_of(audit / "foolable_sums.csv")) == 4
-    assert json.loads((audit / "foolable_sums.json").read_text())["above_floor"] == [said]
+    assert json.loads((audit / "foolable_sums.json").read_text())["failures"] == [said]
 
 
 def test_a_change_of_what_is_asked_makes_the_audit_anew(tmp_path: Path) -> None:
