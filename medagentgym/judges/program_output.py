@@ -51,7 +51,7 @@ class ProgramOutputJudge:
         if "output" not in reference:
             return ReferenceSummary("error", "error")
         text = "\n".join(_lines(reference["output"]) + _lines(reference["printed"]))
-        return ReferenceSummary("usable" if text else "empty", hashlib.sha256(text.encode()).hexdigest()[:16])
+        return ReferenceSummary("usable" if reference["output"] + reference["printed"] else "empty", hashlib.sha256(text.encode()).hexdigest()[:16])
 
 
 class PublishedProgramOutputJudge:

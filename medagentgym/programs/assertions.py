@@ -1,0 +1,195 @@
+"""Runs assertions about what a program left, in an interpreter that the program never saw.
+
+The text of this module is sent into a box of its own. What the program left arrives as a file of data (`left_variables`). A variable that was no data
+is stood in for by a `Remote`, which knows the values that were looked at and nothing else: it equals nothing but itself, and what the assertions do
+with its values happens here.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+from medagentgym.programs import by_value
+
+_LONGEST_WORDS = 300
+
+
+class Remote:
+    """An object of another interpreter, as far as it was looked at there."""
+
+    def __init__(self, name: str, node: Mapping[str, Any], blobs: list[bytes]) -> None:
+        fields = {"name": name, "node": node, "blobs": blobs, "below": {_key(step): below for step, below in node["below"]}}
+        object.__setattr__(self, "_remote", fields)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """The first of its classes that the test cases have imported, so that `isinstance` tells."""
+        for module, name in _remote(self)["node"]["object"]:
+            found = _known_class(module, name)
+            if found is not None:
+                return found
+        return Remote
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return _look(self, ["attribute", name])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{_remote(self)['name']} cannot be changed by assertions")
+
+    def __getitem__(self, key: Any) -> Any:
+        return _look(self, ["item", _as_step(key)])
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:  # noqa: D102 (a call of the object)
+        return _look(self, ["call", [_as_step(argument) for argument in arguments], {name: _as_step(value) for name, value in keywords.items()}])
+
+    def __len__(self) -> int:
+        return int(_look(self, ["length"]))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(_look(self, ["each"]))
+
+    def __contains__(self, wanted: Any) -> bool:
+        return any(item is wanted or item == wanted for item in self)
+
+    def __float__(self) -> float:
+        return float(_look(self, ["as", "float"]))
+
+    def __int__(self) -> int:
+        return int(_look(self, ["as", "int"]))
+
+    def __str__(self) -> str:
+        return str(_look(self, ["as", "str"]))
+
+    def __bool__(self) -> bool:
+        return bool(_look(self, ["as", "bool"])) if _key(["as", "bool"]) in _remote(self)["below"] else True
+
+    def __repr__(self) -> str:
+        module, name = (_remote(self)["node"]["object"] or [["", "object"]])[0]
+        return f"<{_remote(self)['name']}: {module}.{name}>"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def _remote(remote: Remote) -> dict[str, Any]:
+    fields: dict[str, Any] = object.__getattribute__(remote, "_remote")
+    return fields
+
+
+def _look(remote: Remote, step: list[Any]) -> Any:
+    fields = _remote(remote)
+    shown = f"{fields['name']}{_shown(step)}"
+    node = fields["below"].get(_key(step))
+    if node is None:
+        raise AttributeError(f"{shown} was not taken from the program")
+    return _value(shown, node, fields["blobs"])
+
+
+def _shown(step: list[Any]) -> str:
+    kind, *rest = step
+    if kind == "attribute":
+        return f".{rest[0]}"
+    if kind == "item":
+        return f"[{rest[0]!r}]"
+    return "(...)" if kind == "call" else f" ({' '.join(map(str, step))})"
+
+
+def _value(name: str, node: Mapping[str, Any], blobs: list[bytes]) -> Any:
+    """What a node stands for; raises what looking at it raised."""
+    if "data" in node:
+        return by_value.unpack(blobs[node["data"]])
+    if "items" in node:
+        return [_value(f"{name}[{number}]", item, blobs) for number, item in enumerate(node["items"])]
+    if "object" in node:
+        return Remote(name, node, blobs)
+    if "raised" in node:
+        kind, text = node["raised"]
+        raise by_value.exception_of(kind, text, {})
+    raise ValueError(f"{name} could not be taken: {node.get('too large', node.get('error', 'unreadable'))}")
+
+
+def _as_step(value: Any) -> Any:
+    if isinstance(value, slice):
+        return {"slice": [value.start, value.stop, value.step]}
+    if isinstance(value, tuple):
+        return {"tuple": [_as_step(part) for part in value]}
+    return [_as_step(part) for part in value] if isinstance(value, list) else value
+
+
+def _key(step: Any) -> str:
+    return json.dumps(step, default=repr)
+
+
+def _known_class(module: Any, name: Any) -> type | None:
+    """A class of a module that the test cases have imported. The name comes from the program, so nothing is imported for it."""
+    found: Any = None if module in ("__main__", "builtins") else sys.modules.get(str(module))
+    for part in str(name).split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, type) else None
+
+
+def _read(path: str) -> tuple[Mapping[str, Any], list[bytes]]:
+    with open(path, "rb") as stream:
+        head = json.loads(stream.read(int.from_bytes(stream.read(8), "big")))
+        return head["variables"], [stream.read(size) for size in head["blobs"]]
+
+
+def run(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Run the units one by one. Gives what became of each, and why the preparation failed where it did."""
+    variables: dict[str, Any] = {"__name__": "__main__"}
+    unreadable: dict[str, str] = {}
+    outcome: dict[str, Any] = {"prepared": None, "assertions": []}
+    try:
+        taken, blobs = _read(request["file"])
+        for name in request["variables"]:
+            if name in taken:
+                try:
+                    variables[name] = _value(name, taken[name], blobs)
+                except Exception as error:
+                    unreadable[name] = _words(error)
+    except Exception as error:
+        outcome["prepared"] = f"what the program left cannot be read ({_words(error)})"
+    for unit, is_assertion in [*((unit, False) for unit in request["imports"]), *zip(request["units"], request["assertions"], strict=True)]:
+        problem = outcome["prepared"]
+        if problem is None:
+            try:
+                exec(compile(unit, "<test cases>", "exec", dont_inherit=True), variables)
+            except AssertionError as error:
+                problem = f"not so: {_words(error)}" if str(error) else "not so"
+            except BaseException as error:
+                problem = unreadable.get(getattr(error, "name", None) or "") or f"{type(error).__name__}: {_words(error)}"
+            if problem is not None and not is_assertion:
+                outcome["prepared"] = problem
+        if is_assertion:
+            outcome["assertions"].append({"holds": problem is None, "problem": problem})
+    return outcome
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return " ".join(str(error).split())[:_LONGEST_WORDS]
+    except Exception:
+        return type(error).__name__
+
+
+def main(request: Mapping[str, Any]) -> NoReturn:
+    """Run the assertions; the last line of the output is `<nonce> {...}`."""
+    for path, content in request["files"].items():
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "ab") as stream:
+            stream.write(base64.b64decode(content))
+    told = run(request) if request["units"] else {}
+    sys.stdout.flush()
+    os.write(1, f"\n{request['nonce']} {json.dumps(told)}\n".encode())
+    sys.stderr.flush()
+    os._exit(0)
