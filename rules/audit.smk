@@ -13,7 +13,8 @@ rule audit_task:
         f"{PLAN.work_dir}/logs/audit/{{task}}.log",
     conda:
         "../envs/medagentgym.yaml"
-    threads: workflow.cores
+    # as a function, since a run without --cores, such as --lint, could not even read the rule
+    threads: lambda wildcards: workflow.cores
     resources:
         plan=PLAN.file,
     params:
