@@ -22,6 +22,7 @@ from medagentgym.ehr.questions import impossible_flags, shown_question
 from medagentgym.ehr.recipe import Recipe
 from medagentgym.errors import UserError, one_line
 from medagentgym.tasks.base import Instance, Task
+from medagentgym.tasks.probes import TIE
 from medagentgym.tasks.selection import select
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ class EhrQuestionTask(Task):
         self._lookup.close()
 
     def reference(self, instance: Instance) -> dict[str, Any]:
-        """`gold` (columns, rows, whether it is a yes or no, status) and `published` (the flat list of strings)."""
+        """`gold` (see `medagentgym.judges.row_sets`) and `published` (the flat list of strings)."""
         return {"gold": instance.record["gold"], "published": instance.record["answer"]}
 
     def reference_code(self, instance: Instance) -> str:
@@ -234,6 +235,11 @@ class EhrQuestionTask(Task):
             f"sql = {instance.record['sql']!r}\n"
             "answer = [list(row) for row in connection.execute(sql)]\n"
         )
+
+    def ungradable(self, instance: Instance) -> str | None:
+        """A tie in the gold SQL that leaves the answer open in a way that the judge cannot follow."""
+        tie = instance.record["gold"].get("tie")
+        return f"{TIE}: {tie}" if tie else super().ungradable(instance)
 
     def instance_digest(self, idx: int) -> str:
         """SHA-256 of the built row."""
