@@ -6,7 +6,8 @@ which of the tied rows belong to the result. A tie in a sub-query is followed ou
 it in place of the sub-query. Equal sub-queries choose equally.
 
 What cannot be followed is a reason not to judge by the answer: a tie in a sub-query that refers to the query around it and decides the result; more
-than `MOST_ANSWERS` possible answers; a yes-or-no question that a tie leaves open; rows taken without any order.
+than `MOST_ANSWERS` possible answers; a yes-or-no question that a tie leaves open; a result that is another one where SQLite visits rows in reverse
+(which it cannot be made to do within groups: a column beside its group, which SQLite takes from any row, is not noticed).
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ MOST_ANSWERS = 200
 MOST_TIED_ROWS = 1000
 _MOST_REPLACED_ROWS = 100
 """Rows of a sub-query that are written into the query in its place."""
+_MAY_DEPEND_ON_ORDER = {"limit", "group", "group_concat"}
+"""Words without which the result of a query cannot depend on the order of rows."""
 _PROGRESS_STEPS = 1_000_000
 
 
@@ -88,7 +91,7 @@ def possible_answers(connection: sqlite3.Connection, sql: str, rows: Sequence[Ro
     """
     tokens = tokens_of(sql)
     words = significant(tokens)
-    if "limit" not in words and "group" not in words:
+    if not _MAY_DEPEND_ON_ORDER.intersection(words):
         return []
     answers: list[PossibleAnswer] = []
     if "limit" in words:
@@ -226,7 +229,7 @@ def _tied(connection: sqlite3.Connection, select: Select) -> PossibleAnswer:
     if len(tied) > 1:
         raise UndeterminedError("rows of equal rank at both ends of a limit")
     pick, among = tied[0] if tied else (0, [])
-    return PossibleAnswer(tuple(must), tuple(among), pick)
+    return PossibleAnswer(tuple(must), tuple(sorted(among, key=repr)), pick)
 
 
 def _results(answer: PossibleAnswer) -> list[list[Row]]:

@@ -51,7 +51,12 @@ class EhrQuestionTask(Task):
     credentialed: ClassVar[bool] = True
     permitted_actions: ClassVar[tuple[str, ...]] = ("request_info", "validate_code", "debug", "submit")
     printed_value_counts: ClassVar[bool] = True
-    code_modules: ClassVar[tuple[str, ...]] = ("medagentgym.tasks.ehr_questions", "medagentgym.ehr.lookup", "medagentgym.ehr.lookup_index", "medagentgym.ehr.schema")
+    code_modules: ClassVar[tuple[str, ...]] = (
+        "medagentgym.tasks.ehr_questions",
+        "medagentgym.ehr.lookup",
+        "medagentgym.ehr.lookup_index",
+        "medagentgym.ehr.schema",
+    )
 
     # --- while planning -------------------------------------------------------------------------------------------------------------------------
 
