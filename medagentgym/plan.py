@@ -27,6 +27,7 @@ from medagentgym.credentials import check_credentials
 from medagentgym.errors import UserError, exit_with
 from medagentgym.policy import check_data_policy
 from medagentgym.record import EpisodeKey, episode_file, parse_episode_file, read_object, write_text
+from medagentgym.tasks.base import Task
 from medagentgym.tasks.registry import get_task_class
 
 SMALLEST_BATCH, LARGEST_BATCH, BATCHES = 20, 200, 16
@@ -221,13 +222,15 @@ class Plan:
 
     def audit_fingerprint(self, task: str) -> str:
         """SHA-256 of what an audit depends on besides the data: the instances, the sandbox, and the code of task, judges and probes."""
-        configs = [experiment.config for experiment in self.experiments if experiment.config.task == task]
-        asked = [
-            [config.mode, config.start_idx, config.end_idx, config.training.rollout_indices, config.data.model_dump(), config.sandbox.model_dump()]
-            for config in map(without_audit, configs)
-        ]
         kind = get_task_class(task)
-        modules = [*AUDIT_MODULES, *kind.code_modules, kind.__module__, *(type(judge).__module__ for judge in kind.judges().values())]
+        configs = [without_audit(experiment.config) for experiment in self.experiments if experiment.config.task == task]
+        asked = [
+            [config.mode, config.start_idx, config.end_idx, config.training.rollout_indices]
+            + [block.model_dump(mode="json") for block in (config.data, config.sandbox, config.scoring)]
+            for config in configs
+        ]
+        modules = [*AUDIT_MODULES, *kind.code_modules, *(base.__module__ for base in kind.__mro__ if issubclass(base, Task))]
+        modules += [type(judge).__module__ for judge in kind.judges().values()]
         return fingerprint.digest([json.dumps(asked, default=str), fingerprint.code_digest(modules)])
 
     @property
@@ -315,7 +318,6 @@ AUDIT_MODULES = (
     "medagentgym.audit.instances",
     "medagentgym.audit.playing",
     "medagentgym.audit.tables",
-    "medagentgym.tasks.base",
     "medagentgym.tasks.broken_programs",
     "medagentgym.tasks.cheats",
     "medagentgym.env.environment",
