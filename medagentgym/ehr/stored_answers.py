@@ -21,9 +21,7 @@ LONGEST_TEXT = 1_000_000
 """Characters of a text that is read as a list."""
 
 _SENTENCE = re.compile(r"(?<=[?.!])\s+(?=[A-Z])|\n")
-_YES_OR_NO = re.compile(
-    r"(?:and|so|then|but|also)?,? *(?:did|do|does|has|have|had|is|are|was|were|can|could|will|would)\b", re.IGNORECASE
-)
+_YES_OR_NO = re.compile(r"(?:and|so|then|but|also)?,? *(?:did|do|does|has|have|had|is|are|was|were|can|could|will|would)\b", re.IGNORECASE)
 _TRUTH = {"true": 1, "yes": 1, "false": 0, "no": 0}
 _NO_LITERALS = re.compile(r"\b(?:nan|null)\b")
 """What stands for nothing in a printed list and is no Python."""
