@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from medagentgym.errors import UserError
 from medagentgym.judges.base import Evidence, Judge, Verdict
 from medagentgym.judges.references import ReferenceSummary
 from medagentgym.record import write_json
 from medagentgym.tasks.base import Instance, Task
 from medagentgym.tasks.execution import Boxes, Execution
+from medagentgym.tasks.probes import Probe, code_probe
 from medagentgym.tasks.selection import select
 
 TESTS = Path(__file__).resolve().parent
@@ -171,3 +173,12 @@ class OwnSums(Sums):
 
     def execute(self, instance: Instance, code: str, boxes: Boxes, seed: int) -> Execution:
         return Execution.of(boxes.own().run(code, seed=seed))
+
+    def reference_code(self, instance: Instance) -> str:
+        if instance.record["program"] is None:
+            raise UserError(f"own_sums {instance.idx}: has no program")
+        return super().reference_code(instance)
+
+    def cheats(self, instance: Instance) -> list[Probe]:
+        """Those of every task, and the program after an early exit, which needs the program."""
+        return [*super().cheats(instance), code_probe("exit_first", "cheat", "none", f"raise SystemExit(0)\n{self.reference_code(instance)}")]

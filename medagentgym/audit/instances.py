@@ -160,13 +160,13 @@ class InstanceAudit:
         audited = [self._described(idx) for idx in indices]
         self._in_parallel("references", audited, self._audit_references)
         self._order = {name: None for one in audited for name in one.accepted}
+        self._find_contradictions(audited)
         if self._is_shared:
             self._play_shared_cheats(audited)
             self._try_commonest(audited)
         else:
             self._in_parallel("cheats", audited, self._play_own_cheats)
             self._order |= {name: None for one in audited for name in one.accepted}
-        self._find_contradictions(audited)
         return Instances(tuple(self._judges), tuple(self._forms[name] for name in self._order), tuple(audited))
 
     # --- one instance -------------------------------------------------------------------------------------------------------------------------------
@@ -218,8 +218,17 @@ class InstanceAudit:
                 audited.reasons.setdefault(BROKEN_PASSES, name)
 
     def _play_own_cheats(self, audited: AuditedInstance) -> None:
-        for probe in self._task.cheats(audited.instance):
+        for probe in self._cheats_of(audited):
             self._judge(audited, self._form(probe), self._player.play(audited.instance, probe.actions, SEEDS[0]))
+
+    def _cheats_of(self, audited: AuditedInstance) -> list[Probe]:
+        """The cheats of an instance. One without a reference may have none either. Raises `UserError`."""
+        try:
+            return self._task.cheats(audited.instance)
+        except UserError:
+            if audited.gradable:
+                raise
+            return []
 
     def _judge(self, audited: AuditedInstance, form: ProbeForm, played: Played) -> None:
         verdicts = {name: played.verdict(judge, audited.reference, form.floor) for name, judge in self._judges.items()}
@@ -244,7 +253,7 @@ class InstanceAudit:
         """Play every cheat once for the instances on which it does the same and sees the same, and judge it against each of them."""
         groups: dict[str, tuple[Probe, list[AuditedInstance]]] = {}
         for one in audited:
-            for probe in self._task.cheats(one.instance):
+            for probe in self._cheats_of(one):
                 self._order.setdefault(self._form(probe).name)
                 groups.setdefault(digest([probe.name, probe.actions, one.mounts]), (probe, []))[1].append(one)
 
