@@ -39,7 +39,9 @@ USER = 1000
 """User and group inside a box that has a user namespace."""
 
 _WRITABLE = (WORK_FOLDER, "/tmp", "/dev/shm")
-_RESERVED = tuple(map(PurePosixPath, (WORK_FOLDER, DATA_FOLDER, "/tmp", "/dev", "/proc", "/run", "/etc", "/opt")))
+_RESERVED = tuple(
+    map(PurePosixPath, (WORK_FOLDER, DATA_FOLDER, "/tmp", "/dev", "/proc", "/run", "/etc", ENVIRONMENT_FOLDER, PACKAGES_FOLDER, INSTALLATION_FOLDER))
+)
 _SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/mime.types")
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path, PurePosixPath
 
 import pytest
 
+from medagentgym.config import Config, SandboxConfig
+from medagentgym.environments import interpreter
 from medagentgym.errors import InfrastructureError, UserError
 from medagentgym.sandbox import Box, BoxSpec, bubblewrap
 from medagentgym.sandbox.bubblewrap import BubblewrapBackend
 from medagentgym.sandbox.selection import probe
+from medagentgym.tasks.mimic_iii import MimicIII
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +72,36 @@ def test_an_installation_that_cannot_be_at_its_own_path_is_moved(spec: BoxSpec, 
     box = BubblewrapBackend().start(spec)
     assert box.run("import sys, pandas\nanswer = [sys.base_prefix, pandas.Series([1]).sum()]").answer == ["/opt/interpreter", 1]
     assert works(box)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["conda", "elsewhere/conda"])
+def test_a_prefix_with_everything_in_it_works_as_conda_makes_them(spec: BoxSpec, tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with `bin/python`, the standard library, packages and data below it, and no word of a virtual environment."""
+    system, library = Path("/usr/bin/python3").resolve(), Path("/usr/lib") / Path("/usr/bin/python3").resolve().name
+    if not (library / "os.py").exists():
+        pytest.skip("no system interpreter that can be copied")
+    prefix = tmp_path / place
+    (prefix / "bin").mkdir(parents=True)
+    shutil.copy(system, prefix / "bin" / system.name)
+    (prefix / "bin" / "python").symlink_to(system.name)
+    shutil.copytree(library, prefix / "lib" / library.name, ignore=shutil.ignore_patterns("test", "__pycache__"), symlinks=True)
+    (prefix / "share").mkdir()
+    (prefix / "share" / "table.csv").write_text("a\n1\n")
+    script = prefix / "bin" / "tool"
+    script.write_text("#!/bin/sh\necho a tool of the prefix\n")
+    script.chmod(0o755)
+    if place == "conda":  # where the box can have it at its own path
+        monkeypatch.setattr(bubblewrap, "_RESERVED", (PurePosixPath("/work"), PurePosixPath("/data")))
+    python = interpreter(Config(sandbox=SandboxConfig(python=prefix)), MimicIII)
+    box = BubblewrapBackend().start(dataclasses.replace(spec, python=python, preload=("json",)))
+    try:
+        shown = box.run("import sys\nanswer = [sys.prefix, sys.base_prefix == sys.prefix, open(sys.prefix + '/share/table.csv').read()]").answer
+        assert shown == [str(prefix) if place == "conda" else "/opt/interpreter", True, "a\n1\n"]
+        assert box.shell("tool; python -c 'import sys; print(sys.version_info.major)'").stdout == "a tool of the prefix\n3\n"
+        assert "Error" in box.run("import os\nopen(os.__file__, 'a')").stderr
+    finally:
+        box.close()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's boxes read what the user reads")
