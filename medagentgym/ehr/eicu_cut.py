@@ -282,7 +282,7 @@ class EicuCut(TableCut):
                 SELECT RAW_ROW, PATIENTUNITSTAYID, CELLPATH, CELLLABEL, CELLVALUENUMERIC,
                     happened(UNITADMITTIME, INTAKEOUTPUTOFFSET) AS intakeoutputtime
                 FROM ({self._typed("intakeoutput", columns)}) JOIN cohort USING (PATIENTUNITSTAYID)
-                WHERE CELLLABEL IN (SELECT CELLLABEL FROM ({named})) AND CELLLABEL NOT IN ('intake', 'output')
+                WHERE CELLLABEL IN (SELECT DISTINCT CELLLABEL FROM ({named})) AND CELLLABEL NOT IN ('intake', 'output')
             )
             WHERE intakeoutputtime IS NOT NULL
         """

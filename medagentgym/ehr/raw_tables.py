@@ -123,7 +123,10 @@ def read_header(path: Path) -> tuple[str, ...]:
 
 
 def open_duckdb(scratch: Path) -> duckdb.DuckDBPyConnection:
-    """A DuckDB that reads raw tables in little memory, whatever their size: what does not fit goes to the folder `scratch`, which need not exist."""
+    """A DuckDB that reads raw tables in little memory, whatever their size: what does not fit goes to the folder `scratch`, which need not exist.
+
+    Write the larger side of a join first.
+    """
     import duckdb
 
     settings: dict[str, str | bool | int | float | list[str]] = {
@@ -133,6 +136,8 @@ def open_duckdb(scratch: Path) -> duckdb.DuckDBPyConnection:
     }
     connection: duckdb.DuckDBPyConnection = duckdb.connect(config=settings)
     connection.execute("SET enable_progress_bar = false")
+    # Joins run as they are written, the right side in memory: DuckDB takes every raw file for a small one, and would else hold the large side.
+    connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
     return connection
 
 
