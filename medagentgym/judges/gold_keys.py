@@ -52,13 +52,15 @@ def _forms(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         return
     shown = max((cell.decimals for row in rows for cell in row if isinstance(cell.content, float)), default=0)
     for decimals in range(FEWEST_DECIMALS, min(shown, _MOST_DECIMALS + 1)):
-        yield [tuple([_rounded(cell, decimals) for cell in row]) for row in rows]
+        for towards in (1, -1):
+            yield [tuple([_rounded(cell, decimals, towards) for cell in row]) for row in rows]
 
 
-def _rounded(cell: Value, decimals: int) -> Value:
+def _rounded(cell: Value, decimals: int, towards: int) -> Value:
+    """The number rounded; halves, which count as equal to both neighbours, upwards or downwards."""
     if not isinstance(cell.content, float) or cell.kind != "number":
         return cell
-    rounded = number_value(round(cell.content, decimals), decimals)
+    rounded = number_value(round(cell.content + towards * 1e-10 * 10.0**-decimals, decimals), decimals)
     return rounded if equal_values(cell, rounded) else cell
 
 

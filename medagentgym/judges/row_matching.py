@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
-from medagentgym.judges.values import RELATIVE_TOLERANCE, Value, equal_values
+from medagentgym.judges.values import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, Value, equal_values
 
 Row = tuple[Value, ...]
 RowKey = tuple[tuple[str, object], ...]
@@ -99,10 +99,8 @@ class _Group:
 
 
 def _decimals(number: float, shown: int) -> int:
-    """How many decimals the steps of a look-up have: those shown, or fewer where the relative tolerance is more than a tenth of such a step."""
-    if abs(number) < 1:
-        return min(shown, _FINEST)
-    return min(shown, math.floor(-math.log10(10 * RELATIVE_TOLERANCE * abs(number))), _FINEST)
+    """How many decimals the steps of a look-up have: those shown, or fewer where what is tolerated is more than a tenth of such a step."""
+    return min(shown, math.floor(-math.log10(10 * max(RELATIVE_TOLERANCE * abs(number), ABSOLUTE_TOLERANCE))))
 
 
 def _step(number: float, decimals: int) -> int:
