@@ -61,6 +61,9 @@ def build_ehr(recipe: Recipe, data: DatasetConfig, question_files: Mapping[Mode,
         write_json(staging / MANIFEST_FILE, manifest)
     for mode, summary in manifest["questions"].items():
         build.progress(f"{mode}: {summary['rows']} questions, {summary['usable']} of {summary['answerable']} answerable ones with a usable gold")
+        if summary["stored_differs"]:
+            count = len(summary["stored_differs"])
+            build.progress(f"{mode}: {count} stored answers are other ones than the SQL gives here: `stored_differs` in {tasks_file(folder, mode)}")
 
 
 @dataclass

@@ -318,3 +318,39 @@ def test_the_compressed_file_counts_where_a_table_is_there_twice(tmp_path: Path,
 def test_folders_with_quotes_spaces_and_wildcards_are_read(tmp_path: Path, built: Path) -> None:
     raw = write_raw(tmp_path / "it's a {raw} [folder] *, %d?")
     assert manifest(build(tmp_path, raw, name="it's {built}"))["digest"] == manifest(built)["digest"]
+
+
+# --- golds ----------------------------------------------------------------------------------------------------------------------------------------
+
+
+STORED = [
+    ("select patients.gender, patients.subject_id from patients where patients.subject_id = 1", ["m", "1"], None),
+    ("select count(*) from patients", ["4711"], "another row than the gold's"),
+    ("select count(*)>0 from patients", ["1"], None),
+    ("select patients.gender from patients where patients.subject_id = 0", ["None"], None),
+    ("select patients.gender from patients where patients.subject_id = 1", ["None"], "an empty answer where the gold has 1 row"),
+    ("select admissions.hadm_id from admissions where admissions.subject_id = 2 order by 1 * 0 limit 1", ["21"], None),
+]
+
+
+@pytest.mark.parametrize("gold", ["executed", "stored"])
+def test_stored_answers_that_are_other_ones_than_the_sql_gives_are_listed(tmp_path: Path, gold: str, capsys: pytest.CaptureFixture[str]) -> None:
+    questions = [
+        {"id": str(position), "template": "?", "question": "?", "query": query, "is_impossible": False, "answer": answer}
+        for position, (query, answer, _) in enumerate(STORED)
+    ]
+    folder = build(tmp_path, write_raw(tmp_path / "raw"), questions=questions, gold=gold)
+    rows = [json.loads(line) for line in (folder / "test_tasks.jsonl").read_text().splitlines()]
+    assert [row.get("stored_differs") for row in rows] == [difference for _, _, difference in STORED]
+    assert manifest(folder)["questions"]["test"]["stored_differs"] == [1, 4]
+    assert "2 stored answers are other ones than the SQL gives here" in capsys.readouterr().err
+    if gold == "stored":
+        assert (rows[0]["gold"]["columns"], rows[0]["gold"]["rows"]) == (["gender", "subject_id"], [["m", 1]])
+        assert rows[1]["gold"]["rows"] == [[4711]]
+
+
+def test_questions_whose_answer_a_tie_leaves_open_are_listed(tmp_path: Path) -> None:
+    query = "select ( select admissions.hadm_id from admissions where admissions.subject_id = 2 order by 1 * 0 limit 1 ) > 20"
+    question = {"id": "0", "template": "?", "question": "?", "query": query, "is_impossible": False}
+    folder = build(tmp_path, write_raw(tmp_path / "raw"), questions=[question])
+    assert manifest(folder)["questions"]["test"]["tied"] == [0]
