@@ -50,6 +50,8 @@ class Remote:
         return _look(self, ["call", [_as_step(argument) for argument in arguments], {name: _as_step(value) for name, value in keywords.items()}])
 
     def __len__(self) -> int:
+        if _key(["length"]) not in _remote(self)["below"]:
+            raise TypeError(f"the length of {_remote(self)['name']} was not taken from the program")
         return int(_look(self, ["length"]))
 
     def __iter__(self) -> Iterator[Any]:

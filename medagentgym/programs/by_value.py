@@ -48,6 +48,7 @@ _EXACT_NUMBER = 2**63
 _FACTORIES: dict[str, Callable[[], Any]] = {kind.__name__: kind for kind in (list, dict, set, int, float, str, tuple, bool)}
 _PLAIN_KINDS = "biufcmMSU"
 _PARQUET_KINDS = "biuf"
+_TEXT_DTYPES = ("object", "str", "string")
 _SCALAR_TYPES = (str, int, float, bool, type(None))
 
 
@@ -66,14 +67,15 @@ class MalformedError(ValueError):
 # --- writing ------------------------------------------------------------------------------------------------------------------------------------
 
 
-def pack(value: Any, limit: int, names: Mapping[type, str] | None = None, *, iterators: bool = True) -> bytes:
+def pack(value: Any, limit: int, names: Mapping[type, str] | None = None, *, iterators: bool = True, as_bases: bool = False) -> bytes:
     """A value as at most `limit` bytes.
 
-    `names` are classes whose objects cross with their attributes; `iterators` says whether the items of iterators are taken from them.
+    `names` are classes whose objects cross with their attributes; `iterators` says whether the items of iterators are taken from them, and `as_bases`
+    whether objects of classes that derive from a kind of data cross as that kind.
 
     Raises `NotDataError` and `TooLargeError`; an object that misbehaves raises what it likes.
     """
-    writer = _Writer(limit, names or {}, iterators)
+    writer = _Writer(limit, names or {}, iterators, as_bases)
     head = json.dumps({"value": writer.node(value, 0), "blobs": [len(blob) for blob in writer.blobs]}, separators=(",", ":")).encode()
     packed = b"".join([struct.pack(">Q", len(head)), head, *writer.blobs])
     if len(packed) > limit:
@@ -99,7 +101,8 @@ def described(value: Any) -> str:
 class _Writer:
     """One walk through a value, which gives up as soon as the result cannot fit any more."""
 
-    def __init__(self, limit: int, names: Mapping[type, str], iterators: bool) -> None:
+    def __init__(self, limit: int, names: Mapping[type, str], iterators: bool, as_bases: bool) -> None:
+        self.as_bases = as_bases
         self.limit = limit
         self.left = limit
         self.names = names
@@ -130,6 +133,8 @@ class _Writer:
             found = self._standard(value, kind, depth + 1)
             if found is None:
                 found = self._library(value, kind, depth + 1)
+            if found is None and self.as_bases:
+                found = self._based(value, depth + 1)
         finally:
             self.open.discard(id(value))
         if found is None:
@@ -193,6 +198,28 @@ class _Writer:
         if self.iterators and isinstance(value, Iterator) and not isinstance(value, io.IOBase):
             return self._iterator(value, depth)
         return None
+
+    def _based(self, value: Any, depth: int) -> Any:
+        """A value of a class of its own as the kind of data that the class derives from, by that kind's own methods; None where it is none."""
+        plain: Any = None
+        if isinstance(value, str):
+            plain = str.__str__(value)
+        elif isinstance(value, int):
+            plain = int.__int__(value)
+        elif isinstance(value, float):
+            plain = float.__float__(value)
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            kinds: tuple[Any, ...] = (list, tuple, set, frozenset)
+            base = next(kind for kind in kinds if isinstance(value, kind))
+            plain = base(base.__iter__(value))
+        elif isinstance(value, dict):
+            plain = dict(dict.items(value))
+        elif self.numpy is not None and isinstance(value, self.numpy.ndarray):
+            plain = self.numpy.ndarray.view(value, self.numpy.ndarray)
+        elif self.pandas is not None and isinstance(value, (self.pandas.DataFrame, self.pandas.Series)):
+            base = self.pandas.DataFrame if isinstance(value, self.pandas.DataFrame) else self.pandas.Series
+            plain = base(value)
+        return None if plain is None else self.node(plain, depth)
 
     def _iterator(self, value: Iterator[Any], depth: int) -> dict[str, Any]:
         """The first items of an iterator. It runs on beside what called it, so an error that ends it is told in place of the item."""
@@ -632,7 +659,9 @@ class _Reader:
         if form == "texts":
             missing_cell = {"none": None, "nan": math.nan, "na": pandas.NA}[node["missing"]]
             cells = [missing_cell if cell is None else cell for cell in table[name].to_pylist()]
-            return pandas.Series(cells, dtype=object if node["dtype"] == "object" else pandas.StringDtype())
+            if node["dtype"] not in _TEXT_DTYPES:
+                raise MalformedError(f"a column of {node['dtype']}")
+            return pandas.Series(cells, dtype=node["dtype"])
         if form == "data":
             cells = self.value(node["v"])
             if node["dtype"] == "":

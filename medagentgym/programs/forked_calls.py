@@ -30,6 +30,8 @@ from medagentgym.programs import by_value
 PR_SET_DUMPABLE = 4
 PROGRAM_NAME = "<program>"
 SOLUTION_NAME = "<solution>"
+STEP_NAME = "<code>"
+"""The name that the box gives to the code of a step."""
 STAND_IN = "__solution__"
 """Name under which the program finds the stand-in of the function."""
 
@@ -117,9 +119,8 @@ class Session:
             assert self.solution is not None
             return self.solution(*arguments, **options)
         self.calls += 1
-        if self.calls > MOST_CALLS:
-            raise _GivenUpError(f"the function was called more than {MOST_CALLS:,} times")
         _flush()
+        objects = self._objects([*arguments, *options.values()])
         random = _random_states()  # the interpreter seeds its generator anew in a forked child
         result_end, result_writer = os.pipe()
         printed_end, printed_writer = os.pipe()
@@ -128,7 +129,7 @@ class Session:
             os.close(result_end)
             os.close(printed_end)
             _set_random_states(random)
-            self._serve(arguments, options, result_writer, printed_writer)
+            self._serve(arguments, options, objects, result_writer, printed_writer)
         os.close(result_writer)
         os.close(printed_writer)
         try:
@@ -137,7 +138,13 @@ class Session:
             os.close(result_end)
             os.close(printed_end)
         self.printed += printed
-        return self._taken_over(message, [*arguments, *options.values()])
+        return self._taken_over(message, objects)
+
+    def _objects(self, arguments: list[Any]) -> list[Any]:
+        """What a call may change in place: its arguments, and what the program's variables hold. Of one object there is one entry."""
+        names = self._own_classes()
+        held = [value for name, value in self.main.__dict__.items() if is_state(name, value) and (_is_changeable(value) or type(value) in names)]
+        return list({id(value): value for value in [*arguments, *held]}.values())
 
     def _received(self, child: int, result_end: int, printed_end: int) -> tuple[bytes, bytes]:
         """What the child sent, and what it printed. What it started is killed with it."""
@@ -171,7 +178,7 @@ class Session:
             os.waitpid(child, 0)
         return bytes(kept[result_end]), bytes(kept[printed_end])
 
-    def _taken_over(self, message: bytes, arguments: list[Any]) -> Any:
+    def _taken_over(self, message: bytes, objects: list[Any]) -> Any:
         """Do to the program what the call did, and give its result or raise its error."""
         if not message:
             raise _GivenUpError("the function ended the process instead of returning")
@@ -184,10 +191,10 @@ class Session:
             told = read(message)
             if told["refused"] is not None:
                 raise _GivenUpError(str(told["refused"]))
-            for number, packed in told["arguments"]:
-                _assign(arguments[number], read(packed))
+            for number, packed in told["contents"]:
+                _assign(objects[number], read(packed))
             for number, packed in told["attributes"]:
-                vars(arguments[number]).update(read(packed))
+                vars(objects[number]).update(read(packed))
             for name, value in read(told["variables"]).items():
                 if name in self.main.__dict__ and is_state(name, self.main.__dict__[name]):
                     self.main.__dict__[name] = value
@@ -196,8 +203,8 @@ class Session:
                 name, text, where = told["raised"]
                 error = by_value.exception_of(name, text, classes)
                 error.add_note(str(where))
-            elif told["argument"] is not None:
-                return arguments[told["argument"]]
+            elif told["object"] is not None:
+                return objects[told["object"]]
             else:
                 return read(told["result"])
         except (by_value.MalformedError, KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
@@ -218,25 +225,24 @@ class Session:
 
     # --- the child ------------------------------------------------------------------------------------------------------------------------------
 
-    def _serve(self, arguments: tuple[Any, ...], options: dict[str, Any], result: int, printed: int) -> NoReturn:
+    def _serve(self, arguments: tuple[Any, ...], options: dict[str, Any], objects: list[Any], result: int, printed: int) -> NoReturn:
         """Call the solution and send what came of it. Everything from here on is at the solution's mercy."""
         try:
             os.setsid()
             _prctl(PR_SET_DUMPABLE, 1)
             self.in_child = True
-            values = [*arguments, *options.values()]
             names = self._own_classes()
             nothing = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nothing, 1)
             with contextlib.redirect_stderr(None):
-                before = _Snapshot(self, values, names)
-            told: dict[str, Any] = {"refused": None, "raised": None, "argument": None, "result": b""}
+                before = _Snapshot(self, objects, names)
+            told: dict[str, Any] = {"refused": None, "raised": None, "object": None, "result": b""}
             try:
                 self.solution = self._defined()
                 _flush()
                 os.dup2(printed, 1)
                 returned = self.solution(*arguments, **options)
-                told |= self._result(returned, values, names)
+                told |= self._result(returned, objects, names)
             except Exception as error:
                 told["raised"] = [type(error).__name__, str(error), _where(error)]
             _flush()
@@ -250,10 +256,10 @@ class Session:
         finally:
             os._exit(0)
 
-    def _result(self, returned: Any, values: list[Any], names: Mapping[type, str]) -> dict[str, Any]:
-        for number, value in enumerate(values):
+    def _result(self, returned: Any, objects: list[Any], names: Mapping[type, str]) -> dict[str, Any]:
+        for number, value in enumerate(objects):
             if returned is value and type(value) not in _WITHOUT_IDENTITY:
-                return {"argument": number}
+                return {"object": number}
         try:
             return {"result": by_value.pack(returned, self.result_bytes, names)}
         except by_value.NotDataError as error:
@@ -303,34 +309,34 @@ class Session:
 class _Snapshot:
     """What a call can change besides its result, as it was before the call."""
 
-    def __init__(self, session: Session, values: list[Any], names: Mapping[type, str]) -> None:
+    def __init__(self, session: Session, objects: list[Any], names: Mapping[type, str]) -> None:
         self.session = session
-        self.values = values
+        self.objects = objects
         self.names = names
-        self.arguments = [self._packed(value) for value in values]
-        self.attributes = [self._packed_items(vars(value)) if type(value) in names else {} for value in values]
-        self.known = {name: value for name, value in session.main.__dict__.items() if is_state(name, value)}
-        self.variables = self._packed_items(self.known)
+        self.contents = [self._packed(value) if _is_changeable(value) else None for value in objects]
+        self.attributes = [self._packed_items(vars(value)) if type(value) in names else {} for value in objects]
+        self.variables = {name: value for name, value in session.main.__dict__.items() if is_state(name, value)}
         self.random = self._packed(_random_states())
 
     def changes(self) -> dict[str, Any]:
-        """What is different now, packed."""
-        arguments, attributes = [], []
-        for number, value in enumerate(self.values):
+        """What is different now, packed: objects that have changed, and variables that stand for something else."""
+        contents, attributes = [], []
+        for number, value in enumerate(self.objects):
             if type(value) in self.names:
                 changed = self._changed(vars(value), self.attributes[number])
                 if changed:
                     attributes.append([number, self._packed_or_fail(changed)])
-            elif type(value) in _CHANGEABLE or type(value).__module__.partition(".")[0] in ("numpy", "pandas"):
+            elif _is_changeable(value):
                 packed = self._packed(value)
-                if packed is not None and packed != self.arguments[number]:
-                    arguments.append([number, packed])
-        now = {name: self.session.main.__dict__[name] for name in self.known if name in self.session.main.__dict__}
+                if packed is not None and packed != self.contents[number]:
+                    contents.append([number, packed])
+        now = self.session.main.__dict__
+        anew = {name: now[name] for name, value in self.variables.items() if name in now and now[name] is not value}
         random = self._packed(_random_states())
         return {
-            "arguments": arguments,
+            "contents": contents,
             "attributes": attributes,
-            "variables": self._packed_or_fail(self._changed(now, self.variables)),
+            "variables": self._packed_or_fail({name: value for name, value in anew.items() if self._packed(value) is not None}),
             "random": self._packed_or_fail(None) if random is None or random == self.random else random,
         }
 
@@ -352,7 +358,6 @@ class _Snapshot:
         return by_value.pack(value, self.session.result_bytes, self.names, iterators=False)
 
 
-MOST_CALLS = 5000
 _CHANGEABLE = (list, dict, set, bytearray)
 _WITHOUT_IDENTITY = (type(None), bool, int, float, complex, str, bytes)
 
@@ -360,6 +365,11 @@ _WITHOUT_IDENTITY = (type(None), bool, int, float, complex, str, bytes)
 def is_state(name: str, value: Any) -> bool:
     """Whether a variable of a program is one that a call may change: neither code nor the interpreter's own."""
     return not (name.startswith("__") and name.endswith("__")) and not isinstance(value, (types.ModuleType, types.FunctionType, type))
+
+
+def _is_changeable(value: Any) -> bool:
+    kind = type(value)
+    return kind in _CHANGEABLE or (kind.__module__.partition(".")[0] in ("numpy", "pandas") and kind.__name__ in ("ndarray", "DataFrame", "Series"))
 
 
 def _assign(target: Any, value: Any) -> None:
@@ -409,22 +419,16 @@ def _write(descriptor: int, content: bytes) -> None:
 
 
 def _where(error: BaseException) -> str:
-    """The part of a traceback that lies in the solution."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename != SOLUTION_NAME:
-        trace = trace.tb_next
-    return "".join(traceback.format_exception(error.with_traceback(trace)))
+    """The traceback of an error, without the frames of this module."""
+    told = traceback.TracebackException.from_exception(error)
+    told.stack[:] = [frame for frame in told.stack if not frame.filename.startswith("<medagentgym.") and frame.filename != STEP_NAME]
+    return "".join(told.format())
 
 
 def _print_traceback(error: BaseException) -> None:
-    """Print a traceback from the program's or the solution's first line on."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename not in (PROGRAM_NAME, SOLUTION_NAME):
-        trace = trace.tb_next
-    text = "".join(traceback.format_exception(error.with_traceback(trace)))
     with contextlib.suppress(OSError):
         _flush()
-        _write(2, text.encode("utf-8", "backslashreplace"))
+        _write(2, _where(error).encode("utf-8", "backslashreplace"))
 
 
 def main(request: Mapping[str, Any]) -> NoReturn:
