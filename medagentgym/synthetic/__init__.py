@@ -13,7 +13,9 @@ tables leave out (no number, no unit, an unknown code, an item or a unit that is
 correlations, costs and outcomes mean nothing, and no model of care or of disease can be learned or judged from them. Scores on these questions are
 not comparable with scores on MIMIC-III.
 
-From a shell: `python -m medagentgym.synthetic --patients 300 --seed 0 FOLDER`.
+The same patients in the shape of raw eICU are `medagentgym.synthetic.eicu`.
+
+From a shell: `python -m medagentgym.synthetic --patients 300 --seed 0 FOLDER`, with `--shape eicu` for the other shape.
 """
 
 from __future__ import annotations
