@@ -196,8 +196,8 @@ class DatasetConfig(Block):
     gold: Literal["executed", "stored"] = "executed"
     """`executed`: gold answers are made by running the gold SQL on the database at hand, at its own "now"; `stored`: as the task file has them."""
     impossible: Literal["exclude", "include", "only"] = "exclude"
-    """Whether questions that the data cannot answer are asked: not at all, with the others, or alone. Where they are asked and the task has any, agents
-    may `abstain`, which is the right answer to them and to no other question."""
+    """Whether questions that the data cannot answer are asked: not at all, with the others, or alone. Where they are asked and the task has any,
+    agents may `abstain`, which is the right answer to them and to no other question."""
     empty_gold: Literal["include", "exclude"] = "include"
     """Whether questions whose gold is empty on the database at hand are asked. `exclude` needs the data to be built first."""
     exclude: list[Index | Literal["audit"]] | Literal["audit"] = []
@@ -377,8 +377,8 @@ class Config(BaseConfig):
     prompts: PromptConfig = PromptConfig()
     """Prompt templates."""
     protocol: Literal["submit", "oracle_stop"] = "submit"
-    """`submit`: the agent says when it is done, and its last attempt is judged; in questions on patient tables, where no program ever left an `answer`,
-    what the last one printed. `oracle_stop`: the first attempt that the stop judge accepts ends the episode."""
+    """`submit`: the agent says when it is done, and its last attempt is judged; in questions on patient tables, where no program ever left an
+    `answer`, what the last one printed. `oracle_stop`: the first attempt that the stop judge accepts ends the episode."""
     stop_judge: Literal["strict", "published"] = "strict"
     """Judge that stops an episode under `oracle_stop`."""
     tell_verdict: bool = False

@@ -10,7 +10,10 @@ from medagentgym.agent.baseline_rules.query_parts import Reading
 
 RULES = RuleBook()
 
-_NAMES_OF = r"\b(?:which|names?|list|what)\b.*\b(?:drugs?|medications?|procedures?|diagnos[ei]s|lab tests?|intakes?|outputs?|specimens?|allerg(?:y|ies))\b"
+_NAMES_OF = (
+    r"\b(?:which|names?|list|what)\b.*"
+    r"\b(?:drugs?|medications?|procedures?|diagnos[ei]s|lab tests?|intakes?|outputs?|specimens?|allerg(?:y|ies))\b"
+)
 
 
 @RULES.rule(r"\bids? of (?:the )?patients", "list")
