@@ -54,7 +54,11 @@ def _power(design: object) -> str:
             )
         case _:
             raise AssertionError(f"no program for {design}")
-    return f"from statsmodels.stats.power import {kind}\n\n\ndef power(n):\n    return float({kind}().power({call}))\n\n"
+    return (
+        f"import math\n\nfrom statsmodels.stats.power import {kind}\n\n\ndef power(n):\n"
+        f"    value = float({kind}().power({call}))\n"
+        "    return 1.0 if math.isnan(value) else value  # not a number where the other tail is too small to compute\n\n"
+    )
 
 
 def _alternative(sides: int) -> str:
