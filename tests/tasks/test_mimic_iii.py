@@ -270,7 +270,7 @@ def test_a_folder_in_the_published_layout_gets_golds_from_its_tables(tmp_path: P
 def test_stored_golds_are_kept_where_wanted(tmp_path: Path, published: Path) -> None:
     other = built_task(config_of(tmp_path, data_path=published, gold="stored"))
     assert other.reference(other.instance(0)) == {
-        "gold": {"columns": None, "rows": [[99]], "boolean": False, "status": "usable", "reason": ""},
+        "gold": {"columns": ["count(*)"], "rows": [[99]], "boolean": False, "status": "usable", "reason": ""},
         "published": ["99"],
     }
 
