@@ -167,6 +167,7 @@ class Step:
         """Prepare, wait for the start (a byte that says what kind of step it is), and run. Never returns, whatever happens."""
         try:
             self._prepare()
+            rehearse()
             kind = os.read(start, 1)
             if not kind:
                 os._exit(0)
@@ -237,6 +238,20 @@ class Step:
         os._exit(exit_status & 255)
 
 
+def rehearse() -> None:
+    """Do what every program begins with, while there is time: the memory that it changes is then this process's own when the step comes."""
+    _seed(0)
+    with _text_stream(2):
+        exec(compile("import json\nanswer = [0]", CODE_NAME, "exec", dont_inherit=True), {"__name__": "__main__"})
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed(seed % 2**32)
+
+
 def read_until_ended(child: int, reader: int, most: int) -> bytes:
     """What comes out of a pipe until a child has ended, whoever else holds the other end; at most so many bytes."""
     received = bytearray()
@@ -286,10 +301,7 @@ def run_program(
         shared[: _STATUS.size] = _STATUS.pack(state, answer, text, limit)
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    random.seed(seed)
-    numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        numpy_random.seed(seed % 2**32)
+    _seed(seed)
     for name, stream in (("stdin", open(0, closefd=False)), ("stdout", _text_stream(1)), ("stderr", _text_stream(2))):  # noqa: SIM115
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)

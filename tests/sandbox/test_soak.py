@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -59,6 +61,64 @@ def test_no_result_is_mixed_up_and_nothing_is_left(backend: Backend, tmp_path: P
         failures = [failure for episode_failures in threads.map(episode, range(STEPS // STEPS_OF_AN_EPISODE)) for failure in episode_failures]
     assert failures == []
     assert (len(os.listdir("/proc/self/fd")), set(psutil.Process().children())) == before
+    assert os.listdir(tmp_path) == []
+
+
+WORKER = """
+import sys, threading, time
+from pathlib import Path
+from medagentgym.errors import InfrastructureError
+from medagentgym.sandbox import BoxPool, BoxSpec, Limits, choose_backend
+
+hostile = eval(sys.stdin.read())
+limits = Limits(wall_seconds=20, cpu_seconds=2, memory_mb=512, processes=16, work_mb=16, work_files=1000)
+spec = BoxSpec(python=Path(sys.executable), limits=limits, preload=("json",))
+pool = BoxPool(choose_backend(sys.argv[1]), 8)
+started = threading.Semaphore(0)
+
+def episodes(number):
+    while True:
+        with pool.box(spec) as box:
+            box.run("answer = 1")
+            started.release()
+            for step in range(10):
+                box.run(hostile[(number + step) % len(hostile)] if step % 3 == 0 else "import time\\ntime.sleep(0.01)")
+
+for number in range(16):
+    threading.Thread(target=episodes, args=(number,), daemon=True).start()
+for _ in range(16):
+    started.acquire()
+time.sleep(1)
+print("busy", flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["bubblewrap", "landlock"], indirect=True)
+def test_no_box_outlives_a_worker_that_is_killed_in_the_midst_of_it(backend: Backend, tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)  # as `/tmp` is
+    worker = subprocess.Popen(
+        [sys.executable, "-c", WORKER, backend.name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert worker.stdin is not None and worker.stdout is not None
+    worker.stdin.write(repr(HOSTILE))
+    worker.stdin.close()
+    assert worker.stdout.readline() == "busy\n"
+    started = psutil.Process(worker.pid).children(recursive=True)
+    assert len(started) >= 16
+    worker.kill()
+    worker.wait()
+    worker.stdout.close()
+    _, alive = psutil.wait_procs(started, timeout=1.0)
+    assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+    deadline = time.monotonic() + 10
+    while os.listdir(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert os.listdir(tmp_path) == []
 
 
