@@ -296,8 +296,8 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
 
     @contextmanager
     def fresh(self, read_only: Mapping[str, Path] | None = None) -> Iterator[Box]:
-        """A clean box beside that of the episode."""
-        with infrastructure_boundary("sandbox"), self.pool.box(self._spec(read_only)) as box:
+        """A clean box beside that of the episode, without network."""
+        with infrastructure_boundary("sandbox"), self.pool.box(replace(self._spec(read_only), package_index=None)) as box:
             yield box
 
     def _spec(self, read_only: Mapping[str, Path] | None) -> BoxSpec:

@@ -46,7 +46,7 @@ def reference_outputs(
     missing = [position for position, file in enumerate(files) if not file.is_file()]
     if missing:
         threads = min(os.cpu_count() or 1, len(missing), config.in_flight)
-        spec = replace(box_spec(config.sandbox, python, {}), preload=task.preload)
+        spec = replace(box_spec(config.sandbox, python, {}), preload=task.preload, package_index=None)
         tell(f"running {len(missing)} reference programs, three times each, {threads} at once")
         with closing(BoxPool(choose_backend(config.sandbox.backend), threads)) as pool, ThreadPoolExecutor(threads) as executor:
             told = time.monotonic()

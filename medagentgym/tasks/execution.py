@@ -20,7 +20,7 @@ class Boxes(Protocol):
         ...
 
     def fresh(self, read_only: Mapping[str, Path] | None = None) -> AbstractContextManager[Box]:
-        """Another box, clean, with the instance's mounts or those of `read_only`, for as long as the context lasts.
+        """Another box, clean and without network, with the instance's mounts or those of `read_only`, for as long as the context lasts.
 
         A task that uses it says so in `Task.boxes_an_episode`. Raises `InfrastructureError`.
         """
