@@ -48,7 +48,7 @@ def run(python: Path, code: str) -> str:
 
 
 def test_every_lock_pins_each_package_with_hashes_and_has_a_list_it_was_made_of() -> None:
-    assert environments.families() == ["bioinformatics", "ehr", "machine_learning"]
+    assert environments.families() == ["bioinformatics", "ehr", "machine_learning", "statistics"]
     for family in environments.families():
         text = (environments.LOCKS / f"{family}.lock").read_text()
         pinned = re.findall(r"^([a-z0-9_.-]+)==\S+.* \\\n    --hash=sha256:", text, flags=re.MULTILINE)
