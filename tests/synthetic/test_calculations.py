@@ -114,6 +114,14 @@ def test_every_gold_is_read_and_lies_within_its_limits() -> None:
     assert set(shapes) == {("number", "decimal"), ("number", "integer"), ("date", "date"), ("weeks_and_days", "weeks and days")}
 
 
+def test_a_patient_may_have_every_condition_or_none() -> None:
+    chance = python_random(0, "test of conditions")
+    conditions = ("heart_failure", "hypertension", "diabetes", "stroke", "vascular_disease")
+    notes = {sum(facts[name] for name in conditions): note for note, facts in (make_patient(conditions, chance) for _ in range(2000))}
+    assert "There is no history of" not in notes[5] and "The medical history includes congestive heart failure" in notes[5]
+    assert "The medical history includes" not in notes[0]
+
+
 def test_no_score_hangs_on_how_a_unit_is_converted() -> None:
     needs = ("temperature", "heart_rate", "respiratory_rate", "white_cells", "urea_nitrogen")
     chance = python_random(0, "test of thresholds")

@@ -237,4 +237,4 @@ def _date(day: date, chance: random.Random) -> str:
 
 
 def _listing(items: list[str], word: str) -> str:
-    return f" {word} ".join(part for part in (", ".join(items[:-1]), items[-1]) if part)
+    return f" {word} ".join(part for part in (", ".join(items[:-1]), *items[-1:]) if part)
