@@ -36,7 +36,8 @@ LONGEST_OUTPUT = 20_000
 def reference_outputs(
     programs: Sequence[tuple[Context, Candidate]], task: type[Task], config: Config, cache: Path, tell: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """What each program prints, as part of a gold: `output`, `printed` and `warnings`, or `ungradable` with the reason.
+    """What each program prints, as part of a gold: `output`, `printed` and `warnings`, or `ungradable` with the reason; and `environment`,
+    the packages with which it ran.
 
     Raises `UserError` where the task's environment is not built, and `InfrastructureError`.
     """
@@ -56,7 +57,7 @@ def reference_outputs(
                 if time.monotonic() - told > PROGRESS_SECONDS:
                     told = time.monotonic()
                     tell(f"{done} of {len(missing)} reference programs have run")
-    return [read_object(file) for file in files]
+    return [{**read_object(file), "environment": environment} for file in files]
 
 
 def _made(pool: BoxPool, spec: BoxSpec, context: Context, candidate: Candidate) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from medagentgym import environments
 from medagentgym.built_data import Mode
 from medagentgym.env.observation import describe_step
 from medagentgym.errors import UserError
@@ -141,6 +142,7 @@ class BioCoder(TaskFileTask):
             result = boxes.own().run(code, seed=seed)
             shown = describe_step(result, limits, characters, expects_answer=False)
             return Execution(result, None, f"The code was not taken as a solution: {candidate}.", shown)
+        self._check_packages(instance)
         with boxes.fresh({}) as box:
             run = run_function(box, context, candidate)
         shown = describe_step(run.result, limits, characters, expects_answer=False)
@@ -174,6 +176,16 @@ class BioCoder(TaskFileTask):
     def judges(cls) -> dict[str, Judge]:
         """`strict`: the program prints what it prints with the reference; `published`: everything written is the same text, warnings included."""
         return {"strict": ProgramOutputJudge(), "published": PublishedProgramOutputJudge()}
+
+    def _check_packages(self, instance: Instance) -> None:
+        """Refuse to compare with what a reference printed with other packages. Raises `UserError`."""
+        made_with = instance.record["gold"].get("environment")
+        packages = environments.identity(self.config, self)
+        if made_with is not None and made_with != packages:
+            raise UserError(
+                f"{self.folder}: its reference programs ran with other packages ({made_with}) than code steps have now ({packages}); delete the folder "
+                "and build the data again, with the target `data`"
+            )
 
     def _program(self, instance: Instance) -> tuple[Context, Candidate]:
         self.reference_code(instance)

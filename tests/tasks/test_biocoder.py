@@ -236,6 +236,19 @@ def test_an_environment_that_is_not_built_is_named(tmp_path: Path, monkeypatch: 
         BioCoder.build(config, tmp_path / "built")
 
 
+def test_golds_of_other_packages_are_refused(task: BioCoder, pool: BoxPool, tmp_path: Path) -> None:
+    record = task.record(0)
+    record["gold"]["environment"] = "bioinformatics-of-yesterday"
+    (tmp_path / "build.json").write_text((task.folder / "build.json").read_text())
+    (tmp_path / "test_tasks.jsonl").write_text(json.dumps(record) + "\n")
+    other = BioCoder(tmp_path, task.config)
+    environment = EpisodeEnvironment(other, other.config, pool)
+    environment.reset(0, seed=1)
+    with pytest.raises(UserError, match="ran with other packages .bioinformatics-of-yesterday"):
+        environment.step("validate_code", code=SOLUTION)
+    environment.close()
+
+
 def needs_environment() -> None:
     if not environments.is_built("bioinformatics"):
         pytest.skip("the environment bioinformatics is not built: medagentgym environments build bioinformatics")
