@@ -178,7 +178,7 @@ class DatasetConfig(Block):
     """Where a task's data come from. Exactly one of `raw_path`, `sqlite_path`, `data_path` and `synthetic` is given, or `questions` alone."""
 
     raw_path: InputFolder | None = None
-    """Directory of raw PhysioNet tables, `*.csv` or `*.csv.gz`."""
+    """Directory of raw PhysioNet tables, `*.csv` or `*.csv.gz`; for task biodsbench, of cBioPortal studies (folders or archives)."""
     sqlite_path: InputFile | None = None
     """A database that is built already, in the shape of EHRSQL's."""
     data_path: InputFolder | None = None

@@ -183,8 +183,8 @@ class BioCoder(TaskFileTask):
         packages = environments.identity(self.config, self)
         if made_with is not None and made_with != packages:
             raise UserError(
-                f"{self.folder}: its reference programs ran with other packages ({made_with}) than code steps have now ({packages}); delete the folder "
-                "and build the data again, with the target `data`"
+                f"{self.folder}: its reference programs ran with other packages ({made_with}) than code steps have now ({packages}); delete the "
+                "folder and build the data again, with the target `data`"
             )
 
     def _program(self, instance: Instance) -> tuple[Context, Candidate]:
