@@ -63,7 +63,7 @@ def request(context: Context, candidate: Candidate) -> dict[str, object]:
     }
 
 
-def run_digest(context: Context, candidate: Candidate, environment: str) -> str:
-    """SHA-256 of all that a run depends on: the program, the function, the harness and the packages."""
+def run_digest(context: Context, candidate: Candidate, conditions: str) -> str:
+    """SHA-256 of all that a run depends on: the program, the function, the harness, and the `conditions` (packages, limits)."""
     code = boxed("forked_calls", request(context, candidate))
-    return hashlib.sha256(json.dumps([SEED, environment, code]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([SEED, conditions, code]).encode()).hexdigest()

@@ -19,7 +19,7 @@ from medagentgym import environments
 from medagentgym.programs.function_runs import FunctionRun, run_digest, run_function
 from medagentgym.programs.marker import Candidate, Context
 from medagentgym.record import read_object, write_json
-from medagentgym.sandbox import box_spec, choose_backend
+from medagentgym.sandbox import box_spec, choose_backend, configured_limits
 from medagentgym.sandbox.base import BoxSpec
 from medagentgym.sandbox.pool import BoxPool
 from medagentgym.tasks.probes import BROKEN_PASSES, CANNOT_RUN, NONDETERMINISTIC, NOT_EXPRESSIBLE, REFERENCE_FAILS
@@ -43,7 +43,8 @@ def reference_outputs(
     """
     environment = environments.identity(config, task)
     python = environments.interpreter(config, task)
-    files = [cache / f"{run_digest(context, candidate, environment)}.json" for context, candidate in programs]
+    conditions = f"{environment} {configured_limits(config.sandbox)}"
+    files = [cache / f"{run_digest(context, candidate, conditions)}.json" for context, candidate in programs]
     missing = [position for position, file in enumerate(files) if not file.is_file()]
     if missing:
         threads = min(os.cpu_count() or 1, len(missing), config.in_flight)

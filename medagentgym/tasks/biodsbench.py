@@ -14,6 +14,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -75,7 +76,10 @@ class BioDSBench(TaskFileTask):
         studies = cls.studies(config)
         made_up = config.data.synthetic is not None
         tables = {name: set(table_names(study)) for name, study in studies.items()} if not made_up else {}
-        return [_built_row(row, tables, made_up=made_up) for row in rows]
+        built = [_built_row(row, tables, made_up=made_up) for row in rows]
+        for name, count in sorted(cls.counts_of_build(built)["missing_studies"].items()):
+            print(f"{cls.name}: {mode}: the tables of study {name} are missing ({count} instances)", file=sys.stderr, flush=True)
+        return built
 
     @classmethod
     def studies(cls, config: Config) -> dict[str, Study]:
@@ -154,7 +158,7 @@ class BioDSBench(TaskFileTask):
             "now": "",
             "tables": _preview(folder, self.config.env.preview_rows) if folder is not None else _told_tables(about),
             "data_folder": self.seen_at(DATA_FOLDER, instance) if folder is not None else DATA_FOLDER,
-            "answer_form": f"Leave {named} as variables at the end of your program, under these names and as the question describes them.",
+            "answer_form": f"At the end of your program leave {named}: variables of these names, as the question describes them.",
             "purpose": "You answer a question about the tables of a cancer study.",
             "attempt_rule": "Your program must leave the variables that are asked for; printing them is not enough. Plain values, lists, "
             "dictionaries, NumPy arrays and pandas tables are taken as they are; of fitted models and figures, what they say of themselves.",

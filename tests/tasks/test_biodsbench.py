@@ -145,7 +145,7 @@ def test_the_prompt_shows_tables_history_and_variables_and_no_assertion(task: Bi
     assert "tables of a cancer study" in system["content"] and "variable named `answer`" not in system["content"]
     text = user["content"]
     assert "data_clinical_patient.csv (3 rows)\nPATIENT_ID,AGE\nP1,61" in text
-    assert "This code has run already" in text and "limit = 65" in text and "Leave `n` as variables" in text
+    assert "This code has run already" in text and "limit = 65" in text and "leave `n`: variables of these names" in text
     assert "assert" not in text and ".sum()" not in text
     assert "`mean_age` and `unknown`" in task.prompt_fields(task.instance(0))["answer_form"]
     assert "1. Read. 2. Compute." in task.instance(0).question
