@@ -21,6 +21,7 @@ help:
 	@sed -n 's/^# make/make/p; s/^#  //p' Makefile
 
 demo: installed
+	@$(BIN)/medagentgym environments build config/$(DEMO).yaml
 	@$(BIN)/snakemake --cores $(CORES) --configfile config/$(DEMO).yaml
 	@echo
 	@$(BIN)/medagentgym show work_dir/$(DEMO)/reports/$(DEMO)

@@ -187,8 +187,21 @@ def _run(family: str, command: list[str]) -> None:
         raise InfrastructureError("machine", f"the environment {family} could not be made: {one_line(errors[-1])[:500]}")
 
 
+def _families_of(argument: str) -> list[str]:
+    """The family of that name; of a configuration file those that its tasks need, unless it names an interpreter. Raises `UserError`."""
+    if not argument.endswith((".yaml", ".yml", ".json")):
+        return [argument]
+    from medagentgym.configuration import experiments, load_config
+    from medagentgym.tasks.registry import get_task_class
+
+    configs = [config for config in experiments(load_config(Path(argument))) if config.sandbox.python is None]
+    return [get_task_class(config.task).environment_family for config in configs]
+
+
 def main(arguments: Sequence[str]) -> int:
     """`[build FAMILY...]`: a table of the environments, or build those that are missing. Needs no package but this one to build.
+
+    A configuration file stands for the families of its tasks.
 
     Raises `UserError` or `InfrastructureError`.
     """
@@ -203,7 +216,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if arguments[0] != "build" or len(arguments) < 2:
         raise UserError("command line: environments: expects `medagentgym environments` or `medagentgym environments build FAMILY...`")
-    for family in arguments[1:]:
+    for family in dict.fromkeys(family for argument in arguments[1:] for family in _families_of(argument)):
         if not is_built(family):
             print(f"Installing the packages of code steps: {family} (about half a minute) ...", file=sys.stderr, flush=True)
             build(family)

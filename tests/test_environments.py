@@ -173,3 +173,11 @@ def test_the_environment_for_electronic_health_records_has_its_packages() -> Non
             assert box.shell("pip --version").exit_status == 0
         finally:
             box.close()
+
+
+def test_a_configuration_stands_for_the_families_of_its_tasks(tmp_path: Path) -> None:
+    file = tmp_path / "several.yaml"
+    data = "data: {synthetic: {patients: 10, train: 1, test: 1}}"
+    file.write_text(f"{data}\nexperiments:\n- {{task: npowerai, result_dir_tag: a}}\n- {{task: treqs, result_dir_tag: b}}\n", encoding="utf-8")
+    assert environments._families_of(str(file)) == ["statistics", "ehr"]
+    assert environments._families_of("ehr") == ["ehr"]
