@@ -6,6 +6,7 @@ The step reads a CSV table, queries SQLite and prints. Times are medians in mill
 from __future__ import annotations
 
 import argparse
+import os
 import sqlite3
 import statistics
 import subprocess
@@ -19,8 +20,13 @@ from tabulate import tabulate
 
 from medagentgym.config import Config
 from medagentgym.environments import interpreter
-from medagentgym.sandbox import BoxSpec, choose_backend
+from medagentgym.sandbox import Box, BoxSpec, choose_backend
+from medagentgym.sandbox.control_groups import memory_guard
 from medagentgym.tasks.mimic_iii import MimicIII
+
+BARE_OF_THE_TARGETS = 182
+"""Milliseconds that `python` with pandas and a query took on the machine for which the targets were set."""
+THINKING_SECONDS = 0.05
 
 STEP = """
 import sqlite3
@@ -43,9 +49,10 @@ def make_data(folder: Path, rows: int = 1000) -> None:
     folder.chmod(0o755)
 
 
-def median_ms(action: Callable[[], object], repeats: int) -> float:
+def median_ms(action: Callable[[], object], repeats: int, pause: float = 0.0) -> float:
     seconds = []
     for _ in range(repeats):
+        time.sleep(pause)
         started = time.perf_counter()
         action()
         seconds.append(time.perf_counter() - started)
@@ -68,23 +75,40 @@ def main() -> None:
         make_data(folder)
         spec = BoxSpec(python=interpreter(Config(), MimicIII), read_only={"/data": folder})
         bare_code = STEP.format(data=folder)
-        bare = median_ms(lambda: subprocess.run([spec.python, "-c", bare_code], check=True, stdout=subprocess.DEVNULL), 10)
         box = backend.start(spec)
         code = STEP.format(data=box.data_folder)
         assert box.run(code).exit_status == 0
         time.sleep(0.1)
         own = sum(memory_of_its_own(process) for process in psutil.Process().children(recursive=True))
-        rows = [
-            ("python with pandas for every step", bare),
-            ("step in a warm box", median_ms(lambda: box.run(code), options.steps)),
-            ("empty step in a warm box", median_ms(lambda: box.run("pass"), options.steps)),
-            ("shell command in a warm box", median_ms(lambda: box.shell("true"), options.steps)),
-            ("reset", median_ms(box.reset, options.steps)),
-            ("start of a box, pandas imported", median_ms(lambda: backend.start(spec).close(), 10)),
+        boxes: list[Box] = []
+        bare_runs: list[float] = []
+
+        def run_bare() -> None:
+            bare_runs.append(median_ms(lambda: subprocess.run([spec.python, "-c", bare_code], check=True, stdout=subprocess.DEVNULL), 3))
+
+        def measured(action: Callable[[], object], repeats: int, pause: float = 0.0) -> float:
+            run_bare()  # in between, so that both see the same machine
+            return median_ms(action, repeats, pause)
+
+        rows: list[tuple[str, float, float | None]] = [
+            ("step in a warm box", measured(lambda: box.run(code), options.steps), 15),
+            ("the same, 50 ms after the last, as when a model thinks", measured(lambda: box.run(code), options.steps, THINKING_SECONDS), 15),
+            ("empty step in a warm box", measured(lambda: box.run("pass"), options.steps), None),
+            ("shell command in a warm box", measured(lambda: box.shell("true"), options.steps), None),
+            ("reset", measured(box.reset, options.steps), 10),
+            ("start of a box, pandas imported", measured(lambda: boxes.append(backend.start(spec)), 10), 250),
         ]
-        box.close()
-    print(f"{backend.name} ({backend.level}); an idle box holds {own / 2**20:.0f} MiB of its own\n")
-    print(tabulate([(what, ms, bare / ms) for what, ms in rows], headers=["", "ms", "times faster"], floatfmt=(".1f", ".1f", ".1f")))
+        run_bare()
+        bare = statistics.median(bare_runs)
+        rows.insert(0, ("python with pandas for every step", bare, None))
+        for started in (box, *boxes):
+            started.close()
+    print(f"{backend.name} ({backend.level}, memory by {memory_guard()}); an idle box holds {own / 1e6:.0f} MB of its own (target: 60)\n")
+    table = [(what, ms, bare / ms, ms * BARE_OF_THE_TARGETS / bare, target) for what, ms, target in rows]
+    headers = ["", "ms", "times faster", "ms, scaled", "target"]
+    print(tabulate(table, headers=headers, floatfmt=("", ".1f", ".1f", ".1f", ".0f")))
+    print(f"\nscaled: to a machine on which the first line takes {BARE_OF_THE_TARGETS} ms, as on that for which the targets were set")
+    print(f"load: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
 
 
 if __name__ == "__main__":
