@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import ssl
 import threading
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -43,7 +45,8 @@ class Answer:
 class Index:
     """An HTTP server with a table of answers, which keeps what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: Path | None = None) -> None:
+        """Serve; encrypted, where there is a file with a certificate and its key."""
         self.answers: dict[str, Answer | Callable[[BaseHTTPRequestHandler], Answer]] = {}
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         """Method, path and headers, in order."""
@@ -67,8 +70,12 @@ class Index:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        self.origin = f"http://127.0.0.1:{self._server.server_port}"
+        self.origin = f"{'http' if certificate is None else 'https'}://127.0.0.1:{self._server.server_port}"
         self.url = f"{self.origin}/simple"
 
     @property

@@ -535,7 +535,7 @@ def test_an_ordinary_user_is_as_safe() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chown(folder, USER, USER)
         command = [*accessible_python(USER), sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={folder}/base"]
-        command += [str(tests / name) for name in ("test_attacks.py", "test_limits.py", "test_box.py", "test_files.py")]
+        command += [str(tests / name) for name in ("test_attacks.py", "test_limits.py", "test_box.py", "test_files.py", "test_package_index.py")]
         environment = {"PATH": os.environ["PATH"], "HOME": folder, "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, env=environment, cwd=tests.parent.parent, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -447,6 +449,30 @@ def test_the_proxy_of_the_environment_is_used(networked: Backend, index: Index, 
         assert index.paths == ["http://index.invalid/simple/tiny/", f"http://index.invalid/packages/{name}"]
     finally:
         box.close()
+        package_index._client.cache_clear()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+def test_the_certificates_of_the_environment_are_trusted_and_no_others(networked: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(package_index, "PAUSE_SECONDS", 0.01)
+    key, certificate, both = (tmp_path / name for name in ("key.pem", "certificate.pem", "both.pem"))
+    names = ["-subj", "/CN=index", "-addext", "subjectAltName=IP:127.0.0.1"]
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", str(key), "-out", str(certificate), *names]
+    subprocess.run(make, check=True, capture_output=True)
+    both.write_text(key.read_text() + certificate.read_text())
+    index = Index(both)
+    index.offer("tiny", wheel("tiny", "1.0"), links=("http://127.0.0.1/plain-1-py3-none-any.whl",))
+    box = networked.start(spec_of(index, hosts=("127.0.0.1",)))
+    try:
+        with pytest.raises(InfrastructureError, match=r"the package index failed.*certificate"):
+            box.shell("pip install tiny")
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        package_index._client.cache_clear()
+        assert box.shell("pip install tiny").exit_status == 0
+        assert "plain" not in ask(box, "/simple/tiny/")[1], "what is encrypted leads to nothing that is not"
+    finally:
+        box.close()
+        index.close()
         package_index._client.cache_clear()
 
 
