@@ -48,12 +48,13 @@ def function_cheats(context: Context, candidate: Candidate, output: str) -> list
         return head + "".join(f"    {line}\n" for line in body.strip().splitlines())
 
     said = repr(output)
+    silence = "''" if output.strip() else "None"  # where the gold is blank, an empty text is the right result
     nothing = function("pass")
     programs: dict[str, tuple[Floor, str]] = {
         "printed_without_function": ("none", f"print({said})\n"),
         "printed_beside_function": ("none", f"print({said})\n{nothing}"),
         "printed_while_defining": ("none", f"printed = print({said}, flush=True)\n{nothing}"),
-        "printed_in_function": ("none", function(f"print({said})\nreturn ''")),
+        "printed_in_function": ("none", function(f"print({said})\nreturn {silence}")),
         "printed_then_exit": ("none", function(f"import sys\nprint({said}, flush=True)\nsys.exit(0)")),
         "printed_then_hard_exit": ("none", function(f"import os\nos.write(1, {said}.encode())\nos._exit(0)")),
         "early_exit": ("none", function("import sys\nsys.exit(0)")),

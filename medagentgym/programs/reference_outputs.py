@@ -22,7 +22,7 @@ from medagentgym.record import read_object, write_json
 from medagentgym.sandbox import box_spec, choose_backend, configured_limits
 from medagentgym.sandbox.base import BoxSpec
 from medagentgym.sandbox.pool import BoxPool
-from medagentgym.tasks.probes import BROKEN_PASSES, CANNOT_RUN, NONDETERMINISTIC, NOT_EXPRESSIBLE, REFERENCE_FAILS
+from medagentgym.tasks.probes import BROKEN_PASSES, CANNOT_RUN, NONDETERMINISTIC, NOT_EXPRESSIBLE
 
 if TYPE_CHECKING:
     from medagentgym.config import Config
@@ -82,7 +82,7 @@ def _made(pool: BoxPool, spec: BoxSpec, context: Context, candidate: Candidate) 
 
 
 def _kind_of(problem: str) -> str:
-    return NOT_EXPRESSIBLE if "which is no data" in problem else REFERENCE_FAILS
+    return NOT_EXPRESSIBLE if "which is no data" in problem else CANNOT_RUN
 
 
 def empty_candidate(context: Context, candidate: Candidate) -> Candidate:

@@ -100,7 +100,7 @@ def test_instances_that_cannot_be_judged_are_listed_with_the_reason(task: BioCod
     assert reasons["plain"] is reasons["method"] is reasons["redefined"] is reasons["unseeded"] is None
     expected = {
         "expression": "cannot be run: the marker sits inside an expression",
-        "fails": "reference fails: the program failed: OSError: no such tool",
+        "fails": "cannot be run: the program failed: OSError: no such tool",
         "random": "nondeterministic: two runs",
         "nothing to see": "broken reference passes: a function that does nothing",
         "not called": "cannot be run: the program never calls the function",
@@ -281,7 +281,7 @@ def test_the_published_functions_on_real_input(shared_data: Path, tmp_path: Path
     reasons = {idx: task.ungradable(task.instance(idx)) for idx in range(BioCoder.count(config))}
     assert len(reasons) == 79
     assert {idx: reason for idx, reason in reasons.items() if reason is not None} == {
-        65: "reference fails: the program failed: ValueError: cannot convert float NaN to integer"
+        65: "cannot be run: the program failed: ValueError: cannot convert float NaN to integer"
     }
     assert task.manifest["questions"]["test"]["contexts_with_a_solution"] == 5
     with BoxPool(choose_backend("auto"), 2) as pool:
