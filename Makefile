@@ -1,4 +1,4 @@
-# make demo    install, then run the main job on made-up patients: offline, without credentials
+# make demo    install, then run the main job on made-up patients, which needs neither network nor credentials
 #              (DEMO=demo_treqs: the demo of another task; see config/demo_*.yaml)
 # make test    install, then run all tests
 # make check   formatting, types and lint of code and workflow

@@ -92,7 +92,8 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     if unknown:
         flag, *_ = unknown[0].split("=")
         near = nearest(flag.replace("-", "_").strip("_"), [*FLAGS, "credential_path", "num_rollouts"]) if flag.startswith("-") else None
-        raise UserError(f"command line: {flag}: unknown flag" + (f"; did you mean --{near}?" if near else "; --help lists the flags"))
+        what = "flag" if flag.startswith("-") else "word, and no command"
+        raise UserError(f"command line: {flag}: unknown {what}" + (f"; did you mean --{near}?" if near else "; --help lists the flags"))
     overrides = vars(given)
     config_path = overrides.pop("config_path", None)
     config = load_flags(overrides) if config_path is None else load_config(Path(config_path), overrides)

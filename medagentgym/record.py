@@ -121,6 +121,8 @@ def read_record(path: Path) -> dict[str, Any]:
     """
     try:
         data = read_json(path)
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: there is no such episode") from error
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not a readable episode ({error}); delete the file to have the episode made again") from error
     if isinstance(data, list):

@@ -527,7 +527,7 @@ def print_summary(folder: Path) -> None:
     """
     path = folder / "summary.csv"
     if not path.is_file():
-        raise UserError(f"{path}: there is no summary; run the workflow first")
+        raise UserError(f"{path}: there is no summary; give a folder <work_dir>/reports/<name> of a run that has ended")
     summary = pd.read_csv(path, dtype=object, keep_default_na=False).reindex(columns=list(SUMMARY_COLUMNS), fill_value="")
     rows = []
     for row, label in zip(records(summary), experiment_labels(records(summary)), strict=True):
@@ -540,9 +540,24 @@ def print_summary(folder: Path) -> None:
     if (summary["missing"] != "0").any():
         print("PARTIAL: episodes are missing")
     print(*[part for part in (shared_heading(records(summary)), table, _printed_abstentions(summary)) if part], sep="\n\n")
+    for note in _printed_notes(records(summary)):
+        print(f"\n{note}")
     print()
     for what, file in (("table", "summary.md"), ("figure", "success.png"), ("report", "report.html")):
         print(f"{what:7} {folder / file}")
+
+
+def _printed_notes(rows: list[dict[str, Any]]) -> list[str]:
+    """What must not be missed beside the printed table; the report says more."""
+    notes = []
+    given = list(dict.fromkeys(experiment_label(row) for row in rows if str(row["sees_reference"]) == "True"))
+    if given:
+        notes.append(f"Given the reference solution, so an audit of the task and no result: {', '.join(given)}.")
+    left_out = {experiment_label(row): row["excluded_by_audit"] for row in rows if row["excluded_by_audit"] not in ("", "0")}
+    if left_out:
+        counts = ", ".join(f"{count} of {experiment}" for experiment, count in left_out.items())
+        notes.append(f"Left out, because the audit found no way to judge them: {counts}.")
+    return notes
 
 
 def _printed_abstentions(summary: pd.DataFrame) -> str:

@@ -195,8 +195,8 @@ class Shard:
         """How far the shard is, in a line."""
         config = self.experiment.config
         return (
-            f"{config.task}/{config.result_dir_tag}/{config.mode}: {self.done} of {len(self.keys)} episodes of this batch done "
-            f"({self.made} run now), {self.solved} solved (judge {config.stop_judge})"
+            f"{config.task}/{config.result_dir_tag}/{config.mode}: episodes {self.keys[0].idx} to {self.keys[-1].idx}: "
+            f"{self.done} of {len(self.keys)} done ({self.made} run now), {self.solved} solved (judge {config.stop_judge})"
         )
 
 

@@ -128,7 +128,7 @@ def test_the_namespace_carries_the_resolved_configuration() -> None:
         (["--num_step", "3"], "command line: --num_step: unknown flag; did you mean --num_steps?"),
         (["--num-steps=3"], "command line: --num-steps: unknown flag; did you mean --num_steps?"),
         (["--quux"], "command line: --quux: unknown flag; --help lists the flags"),
-        (["stray"], "command line: stray: unknown flag"),
+        (["stray"], "command line: stray: unknown word, and no command"),
         (["--num_steps"], "command line: argument --num_steps: expected one argument"),
         (["--num_steps", "many"], "command line: num_steps: expects an integer, at least 1, not 'many'"),
         (["--n_jobs", "0"], "command line: n_jobs: expects an integer, at least 1, not '0'"),
