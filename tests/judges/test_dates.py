@@ -85,7 +85,7 @@ def test_two_digit_years_are_those_from_1969_to_2068() -> None:
         ["01/09/2007", "01/10/2007"],
         [1, 9, 7],
         {"year": 2007, "month": 1},
-        object(),
+        pytest.param(object(), id="an object"),
         "01/09/2007" * 20,
     ],
     ids=str,
@@ -131,7 +131,22 @@ def test_weeks_without_days_are_whole_weeks() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [None, 14, 99, 14.143, "14", "99 days", "13 weeks 8 days", (13, 8), (-14, 1), (14, 1, 0), "14 weeks 1 day or so", {"weeks": 14}, object(), True],
+    [
+        None,
+        14,
+        99,
+        14.143,
+        "14",
+        "99 days",
+        "13 weeks 8 days",
+        (13, 8),
+        (-14, 1),
+        (14, 1, 0),
+        "14 weeks 1 day or so",
+        {"weeks": 14},
+        pytest.param(object(), id="an object"),
+        True,
+    ],
     ids=str,
 )
 def test_what_states_no_weeks_and_days_is_none(answer: Any) -> None:
