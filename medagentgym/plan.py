@@ -432,6 +432,8 @@ def plan_workflow(
         audits = [target for target in targets if target == "audit" or Path(target).parent == audit_folder(config.work_dir)]
         data_only = {"data", *audits}.issuperset(targets or ["all"]) or any(token.startswith(WITHOUT_EPISODES) for token in command_line)
         plan = make_plan(config, partial=partial, single=single, data_only=data_only)
+        for task in plan.tasks:
+            plan.sources(task)
         if main_process and audits and data_only:
             check_audit(plan)
         elif main_process:

@@ -40,6 +40,9 @@ def audit_folder(work_dir: Path) -> Path:
     return work_dir / "audit"
 
 
+_GRADABLE = {"True": True, "False": False}
+
+
 def audited_data(config: Config) -> str:
     """SHA-256 that identifies the built data of a task, golds included: that of their manifest. Raises `UserError` where they are not built."""
     manifest = config.work_dir / "data" / config.task / MANIFEST_FILE
@@ -59,10 +62,10 @@ def ungradable(config: Config, asked: Collection[int]) -> set[int]:
     try:
         about = read_object(path.with_suffix(".json"))
         with path.open(encoding="utf-8", newline="") as stream:
-            rows = [(row["mode"], int(row["idx"]), row["gradable"]) for row in csv.DictReader(stream)]
+            rows = [(row["mode"], int(row["idx"]), _GRADABLE[row["gradable"]]) for row in csv.DictReader(stream)]
     except FileNotFoundError as error:
         raise UserError(f"data.exclude: `audit` needs {path}, which is not there; {to_do}") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise UserError(f"{path}: not a readable audit; delete it, then {to_do}") from error
     if about.get("schema") != AUDIT_SCHEMA or about.get("data") != audited_data(config):
         raise UserError(f"{path}: audits other data than {config.work_dir / 'data' / config.task} holds now; {to_do}")
@@ -71,7 +74,7 @@ def ungradable(config: Config, asked: Collection[int]) -> set[int]:
     if missing:
         which = f"instance {missing[0]}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
         raise UserError(f"{path}: lacks {which} of mode {config.mode}; {to_do}")
-    return {idx for idx in asked if found[idx] != "True"}
+    return {idx for idx in asked if not found[idx]}
 
 
 def summary_page(audit: Path) -> str:

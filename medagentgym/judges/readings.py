@@ -7,6 +7,7 @@
 | list, tuple, set, array of values | that many rows of one value; where the gold is one row of that many columns, that row |
 | list of lists, tuples, arrays | one row each |
 | list of mappings with the same keys | one row each, with the keys as names of the columns |
+| list of Series with the same labels (rows taken out of a DataFrame) | one row each, with the labels as names |
 | list of one table, mapping or list of lists | that one |
 | table (DataFrame, Series) | its rows with its names of columns; also with its labelled index in front, where the gold has that column more |
 | table of one column whose index is texts | also one row, the index being the names (a row taken out of a DataFrame) |
@@ -27,7 +28,7 @@ from typing import Any
 from medagentgym.judges.final_answer import held_data
 from medagentgym.sandbox.answers import as_rows, is_scalar, kind
 
-_LISTED = re.compile(r"\s*[,;\n]\s*")
+_LISTED = re.compile(r"[,;\n]")
 _DEEPEST = 4
 """Containers of one element, and texts in quotation marks, are opened so often at most."""
 
@@ -72,7 +73,7 @@ def _of_text(text: str, depth: int) -> Iterator[Reading]:
     if held is not text:
         yield from readings(held, depth + 1)
         return
-    listed = [[part] for part in _LISTED.split(text.strip())]
+    listed = [[part.strip()] for part in _LISTED.split(text.strip())]
     if len(listed) > 1 and all(part for (part,) in listed):
         yield Reading(listed, flat=True)
 
@@ -83,6 +84,9 @@ def _of_list(data: list[Any], depth: int) -> Iterator[Reading]:
         yield from _checked([[dict(map(tuple, element["items"]))[name] for name in names] for element in data], names)
     else:
         yield from _checked(as_rows(data), flat=all(map(is_scalar, data)))
+    labels = [element.get("index") if kind(element) == "table" and len(element["columns"]) == 1 else None for element in data]
+    if labels and labels[0] and all(label == labels[0] for label in labels) and all(isinstance(label, str) for label in labels[0]):
+        yield from _checked([[row[0] for row in element["rows"]] for element in data], labels[0])
     if len(data) == 1 and (kind(data[0]) in ("table", "mapping") or (isinstance(data[0], list) and not all(map(is_scalar, data[0])))):
         yield from readings(data[0], depth + 1)
 

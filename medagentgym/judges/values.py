@@ -37,9 +37,9 @@ ROUNDING_TOLERANCE = 0.05
 FEWEST_DECIMALS = 1
 
 MISSING_WORDS = frozenset({"", "none", "nan", "null", "nat", "<na>"})
-BOOLEAN_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+BOOLEAN_WORDS = {"true": True, "yes": True, "1": True, "y": True, "false": False, "no": False, "n": False, "0": False}
 
-_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?(?:e[+-]\d+)?", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?(?:e[+-]?\d{1,4})?", re.IGNORECASE | re.ASCII)
 _MOMENT = re.compile(r"(?P<day>\d{4}-\d{2}-\d{2})(?:[ T](?P<clock>\d{2}:\d{2}(?P<seconds>:\d{2}(?:\.\d{1,9})?)?)(?:Z|\+00:?00| UTC)?)?", re.ASCII)
 _WRITTEN_MOMENT = re.compile(r"(?P<day>.{8,20}?)(?:,? (?P<clock>\d{1,2}:\d{2}(?P<seconds>:\d{2})?))?", re.ASCII)
 _WRITTEN_DAYS = ("%m/%d/%Y", "%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y")

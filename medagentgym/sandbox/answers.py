@@ -11,7 +11,7 @@ One scheme, in which every JSON object says what it is by its key `kind`:
 | `datetime`, `Timestamp`, `datetime64` | ISO 8601 text with a space, `"2105-12-31 23:59:00"`, fractions of a second only where there are any |
 | `date`, `time`, `Period` | ISO 8601 text |
 | `timedelta`, `Timedelta`, `timedelta64` | ISO 8601 duration, `"P1DT2H3M4.5S"`, negative ones with a leading `-` |
-| list, tuple, range, deque, dict views, ndarray, pandas Index and extension arrays | an array |
+| list, tuple, range, deque, dict views, `sqlite3.Row`, ndarray, pandas Index and extension arrays | an array |
 | set, frozenset | an array, sorted by kind and value |
 | dict and other mappings | `{"kind": "mapping", "items": [[key, value], ...]}` |
 | DataFrame | `{"kind": "table", "columns": [...], "rows": [[...], ...]}`, with `"index": [...]` where the index is not 0, 1, 2, ... |
@@ -75,6 +75,7 @@ class _Encoder:
         self.open: set[int] = set()
         self.numpy: Any = sys.modules.get("numpy")
         self.pandas: Any = sys.modules.get("pandas")
+        self.sqlite3: Any = sys.modules.get("sqlite3")
 
     def data(self, value: Any, depth: int) -> Any:
         scalar = self._standard_scalar(value)
@@ -162,6 +163,8 @@ class _Encoder:
         if isinstance(value, (set, frozenset)):
             return sorted((self.data(element, depth) for element in value), key=_sort_key)
         if isinstance(value, (list, tuple, range, collections.deque, KeysView, ValuesView, ItemsView)):
+            return [self.data(element, depth) for element in value]
+        if self.sqlite3 is not None and isinstance(value, self.sqlite3.Row):
             return [self.data(element, depth) for element in value]
         if self.numpy is not None and isinstance(value, self.numpy.void):
             return [self.data(element, depth) for element in value.tolist()]

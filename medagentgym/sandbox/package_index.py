@@ -21,7 +21,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -82,8 +82,6 @@ class PackageIndexServer:
         self._index = index
         self._largest_file = largest_file
         self._lock = threading.Lock()
-        self._slots = threading.BoundedSemaphore(AT_ONCE)
-        self._failure = ""
         self._closed = False
         self._episode = self._new_episode()
         listener.setblocking(False)
@@ -98,12 +96,10 @@ class PackageIndexServer:
                 while True:  # what a process asked that is dead by now
                     self._listener.accept()[0].close()
             self._episode = self._new_episode()
-            self._failure = ""
 
     def raise_failure(self) -> None:
-        """Raise `InfrastructureError` where the index has failed since the last time."""
-        with self._lock:
-            failure, self._failure = self._failure, ""
+        """Raise `InfrastructureError` where the index has failed the current episode since the last time."""
+        failure = self._episode.take_failure()
         if failure:
             raise InfrastructureError("machine", f"the package index failed: {failure}")
 
@@ -120,11 +116,7 @@ class PackageIndexServer:
         self._listener.close()
 
     def _new_episode(self) -> Episode:
-        return Episode(self._upstream, self._index.total_mb * MEBIBYTE, self._largest_file, self._fail)
-
-    def _fail(self, reason: str) -> None:
-        with self._lock:
-            self._failure = self._failure or reason
+        return Episode(self._upstream, self._index.total_mb * MEBIBYTE, self._largest_file)
 
     def _accept(self) -> None:
         poll = select.poll()
@@ -143,13 +135,13 @@ class PackageIndexServer:
                 episode = self._episode
             if connection is None:
                 time.sleep(0.1)
-            elif not self._slots.acquire(blocking=False):
+            elif not episode.slots.acquire(blocking=False):
                 connection.close()
             else:
                 try:
                     threading.Thread(target=self._serve, args=(connection, episode), name="package-index", daemon=True).start()
                 except RuntimeError:  # no thread is left
-                    self._slots.release()
+                    episode.slots.release()
                     connection.close()
 
     def _serve(self, connection: socket.socket, episode: Episode) -> None:
@@ -158,15 +150,20 @@ class PackageIndexServer:
                 connection.setblocking(True)
                 _Handler(connection, ("box", 0), cast(Any, episode))
         finally:
-            self._slots.release()
+            episode.slots.release()
 
 
 class Episode:
-    """What one episode has asked for: the files that it may fetch, and what it has used up."""
+    """What one episode has asked for: the files that it may fetch, what it has used up, and how the index has failed it.
 
-    def __init__(self, upstream: Upstream, total_bytes: int, largest_file: int, fail: Callable[[str], None]) -> None:
+    Requests of an episode that is over may still wait for the index: they take no room from the next one, and what becomes of them is not its
+    failure.
+    """
+
+    def __init__(self, upstream: Upstream, total_bytes: int, largest_file: int) -> None:
         self.upstream = upstream
-        self.fail = fail
+        self.slots = threading.BoundedSemaphore(AT_ONCE)
+        self._failure = ""
         self._left = total_bytes
         self._total = total_bytes
         self._largest_file = largest_file
@@ -189,6 +186,17 @@ class Episode:
         finally:
             with self._lock:
                 self._connections.discard(connection)
+
+    def fail(self, reason: str) -> None:
+        """Note that the index has failed; the first reason is kept."""
+        with self._lock:
+            self._failure = self._failure or reason
+
+    def take_failure(self) -> str:
+        """How the index has failed since the last time; empty where it has not."""
+        with self._lock:
+            failure, self._failure = self._failure, ""
+        return failure
 
     def end(self) -> None:
         """End all connections."""

@@ -234,9 +234,20 @@ def test_excluding_by_an_audit_that_lacks_an_instance_or_the_mode_is_refused(bui
         select(excluding(config, mode="train"), 5, ())
 
 
-def test_a_damaged_audit_is_named(built: Callable[..., Config]) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: "nothing\n1\n",
+        lambda text: text + '"' + "x" * 200_000,
+        lambda text: text.replace("True", "banana"),
+        lambda text: text.replace("test,0,", "test,none,"),
+    ],
+    ids=["another table", "an endless cell", "neither true nor false", "no number"],
+)
+def test_a_damaged_audit_is_named(built: Callable[..., Config], damage: Callable[[str], str]) -> None:
     config = built(SOUND)
     audited(config)
-    (config.work_dir / "audit" / "sums.csv").write_text("nothing\n1\n")
+    path = config.work_dir / "audit" / "sums.csv"
+    path.write_text(damage(path.read_text()))
     with pytest.raises(UserError, match=r"sums\.csv: not a readable audit"):
         select(excluding(config), 5, ())

@@ -247,6 +247,17 @@ SHAPES: list[tuple[str, str, Verdict, str]] = [
     # several rows
     ("['po', 'iv']", "routes", "right", "in another order, repeated rows once"),
     ("('iv', 'po', 'iv')", "routes", "right", "as the SQL gives them"),
+    (
+        "(lambda c: (setattr(c, 'row_factory', sqlite3.Row), c.execute(\"select 'iv' union select 'po'\").fetchall())[1])(sqlite3.connect(''))",
+        "routes",
+        "right",
+        "rows that know their columns",
+    ),
+    ("[row for _, row in pd.DataFrame({'drug': ['aspirin', 'heparin'], 'n': [3, 2]}).iterrows()]", "counts", "right", "rows taken out of a table"),
+    ("'iv \\n po'", "routes", "right", "one a line"),
+    ("'1.2e1'", "count", "right", "the same number"),
+    ("'Y'", "yes", "right", "short for yes"),
+    ("'N'", "yes", "wrong", "short for no"),
     ("{'iv', 'po'}", "routes", "right", "a set"),
     ("[('iv',), ('po',)]", "routes", "right", "what a cursor gives"),
     ("'iv, po'", "routes", "right", "a list in words"),
@@ -316,7 +327,7 @@ SHAPES: list[tuple[str, str, Verdict, str]] = [
     ("'unknown'", "impossible", "wrong", "an answer, where only an abstention is right"),
 ]  # fmt: skip
 
-IMPORTS = "import datetime\nfrom decimal import Decimal\n\nimport numpy as np\nimport pandas as pd\n\n"
+IMPORTS = "import datetime\nimport sqlite3\nfrom decimal import Decimal\n\nimport numpy as np\nimport pandas as pd\n\n"
 
 
 def program(source: str) -> str:

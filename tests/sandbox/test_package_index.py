@@ -384,6 +384,23 @@ def test_an_index_that_fails_is_no_failure_of_the_agent(box: Box, index: Index, 
     assert len(index.requests) == (1 if status == 401 else package_index.TRIES)
 
 
+def test_what_becomes_of_an_ended_episode_is_no_failure_of_the_next(index: Index) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = package_index.PackageIndexServer(listener, PackageIndex(index.url), 1000)
+    try:
+        ended = server._episode
+        server.begin_episode()
+        ended.fail("too late")
+        server.raise_failure()
+        server._episode.fail("in time")
+        with pytest.raises(InfrastructureError, match="in time"):
+            server.raise_failure()
+        assert all(ended.slots.acquire(blocking=False) for _ in range(package_index.AT_ONCE))
+        assert server._episode.slots.acquire(blocking=False)
+    finally:
+        server.close()
+
+
 def test_a_server_that_recovers_is_asked_again(box: Box, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(package_index, "PAUSE_SECONDS", 0.01)
     index.offer("tiny", wheel("tiny", "1.0"))
