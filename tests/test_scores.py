@@ -239,7 +239,7 @@ def test_timings_are_kept_apart_from_the_scores(folder: Path) -> None:
         (lambda folder: [write_episode(folder, 0, attempt(1)), write_episode(folder, 0, attempt(1), rollout=0)], "the same episode as"),
         (lambda folder: [write_published_episode(folder, 0, {"no": "result"})], "does not end in a result"),
         (lambda folder: [write_episode(folder, 99, attempt(1))], "there is no instance 99"),
-        (lambda folder: [folder / "history_7.json"], "not a readable episode"),
+        (lambda folder: [folder / "history_7.json"], "there is no such episode"),
         (lambda folder: [folder / "notes.json"], "not named like an episode"),
         (lambda folder: [write_episode(folder, 1, attempt(1), idx=2)], "holds the episode of idx 2, rollout 0"),
     ],
