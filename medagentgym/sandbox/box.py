@@ -7,7 +7,6 @@ import ctypes
 import json
 import os
 import select
-import signal
 import socket
 import stat
 import struct
@@ -30,6 +29,8 @@ from medagentgym.sandbox.package_index import PORT, PackageIndexServer
 START_SECONDS = 60.0
 GRACE_SECONDS = 15.0
 """How much longer than a step's wall time the host waits for the zygote."""
+LOOK_SECONDS = 0.05
+"""How often, in a step, the control group is asked whether the kernel killed something."""
 RESET_SECONDS = 10.0
 END_SECONDS = 2.0
 LONGEST_CODE = 16 * 1024 * 1024
@@ -134,6 +135,7 @@ class ZygoteBox:
         self._errors = os.memfd_create("sandbox-errors", os.MFD_CLOEXEC)
         self._channel, far_end = socket.socketpair()
         self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)  # the greeting is to say who sent it
+        notices, self._notices = os.pipe()
         self._process: subprocess.Popen[bytes] | None = None
         self._group = make_group()
         self._kills = 0
@@ -153,7 +155,8 @@ class ZygoteBox:
                     "text_bytes": self._stdout_bytes,
                     "ports": ports,
                     **launch.settings,
-                }
+                },
+                [notices],
             )
             self.start_report, listeners = self._receive_frame_with(len(ports))
             self._serve(listeners)
@@ -165,7 +168,7 @@ class ZygoteBox:
                 raise InfrastructureError("sandbox", f"the box did not start: {reason or one_line(error)}") from error
             raise
         finally:
-            for descriptor in launch.descriptors:
+            for descriptor in (notices, *launch.descriptors):
                 os.close(descriptor)
         if self.start_report.get("compiled"):
             write_bytecode(spec.python, spec.preload)
@@ -306,6 +309,7 @@ class ZygoteBox:
             self._process = None
         if self._group is not None:
             self._group.remove()
+        os.close(self._notices)
         os.close(self._errors)
         self._errors = -1
         self._clean_up()
@@ -345,15 +349,15 @@ class ZygoteBox:
             self._send_frame(request, [output.writer for output in outputs])
             for output in outputs:
                 output.close_writer()
-            self._read_until_answered(outputs, deadline)
+            out_of_memory = self._read_until_answered(outputs, deadline)
             self._channel.settimeout(GRACE_SECONDS)
             result = self._receive_frame()
             answer = self._receive(_count(result, "answer", self.spec.limits.answer_bytes))
             text = self._receive(_count(result, "text", self._stdout_bytes))
             for output in outputs:
                 output.drain()
-            if self._killed_for_memory():
-                result = {**result, "limits": [*result["limits"], "memory_mb"], "exit": None if _was_killed(result["exit"], kind) else result["exit"]}
+            if self._killed_for_memory() or out_of_memory:
+                result = {**result, "limits": [*result["limits"], "memory_mb"], "exit": None, "answered": False}
             step = _step_result(result, outputs, answer, text)
         except (OSError, ValueError, KeyError, TypeError) as error:
             reason = self._last_words()
@@ -369,7 +373,12 @@ class ZygoteBox:
             service.raise_failure()
         return step
 
-    def _read_until_answered(self, outputs: list[_Output], deadline: float) -> None:
+    def _read_until_answered(self, outputs: list[_Output], deadline: float) -> bool:
+        """Read what the step writes until its result is there. Whether the kernel had to kill something for the memory.
+
+        What the kernel kills is one process; the others of the step would go on, or wait for it until their time is up, so that the box is told.
+        """
+        out_of_memory = False
         poll = select.poll()
         poll.register(self._channel, select.POLLIN)
         readers = {output.reader: output for output in outputs}
@@ -379,12 +388,14 @@ class ZygoteBox:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError("it did not answer in time")
-            for descriptor, _ in poll.poll(1000 * left + 1):
+            for descriptor, _ in poll.poll(1000 * (left if self._group is None else min(left, LOOK_SECONDS)) + 1):
                 if descriptor == self._channel.fileno():
-                    return
+                    return out_of_memory
                 readers[descriptor].read()
                 if readers[descriptor].reader < 0:
                     poll.unregister(descriptor)
+            if self._group is not None and (out_of_memory := out_of_memory or self._killed_for_memory()):
+                os.write(self._notices, b"m")
 
     # --- the channel ----------------------------------------------------------------------------------------------------------------------------
 
@@ -509,11 +520,6 @@ def _text(raw: bytes, *, cut: bool) -> str:
             if raw[-back] < 0x80:
                 break
     return raw.decode("utf-8", "replace")
-
-
-def _was_killed(exit_status: Any, kind: bytes) -> bool:
-    """Whether a step ended by being killed, itself or (as a shell tells it) its last command."""
-    return exit_status == -signal.SIGKILL or (kind == b"s" and exit_status == 128 + signal.SIGKILL)
 
 
 def _count(result: dict[str, Any], key: str, most: int) -> int:

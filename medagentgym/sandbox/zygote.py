@@ -129,10 +129,10 @@ def receive_frame(channel: socket.socket) -> Any:
     return json.loads(receive_exactly(channel, length))
 
 
-def receive_step(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """The frame of a step and the two descriptors that came with its first bytes."""
+def receive_frame_with(channel: socket.socket, most: int) -> tuple[dict[str, Any], list[int]]:
+    """The next frame and the descriptors, at most so many, that came with its first bytes. Raises `HostGoneError`."""
     size = array.array("i", [0]).itemsize
-    head, ancillary, _, _ = channel.recvmsg(4, socket.CMSG_SPACE(2 * size))
+    head, ancillary, _, _ = channel.recvmsg(4, socket.CMSG_SPACE(most * size), socket.MSG_CMSG_CLOEXEC)
     descriptors = array.array("i")
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
@@ -170,7 +170,7 @@ class Step:
             kind = os.read(start, 1)
             if not kind:
                 os._exit(0)
-            request, descriptors = receive_step(self.zygote.channel)
+            request, descriptors = receive_frame_with(self.zygote.channel, 2)
             self._take_over(descriptors, start)
             if kind == b"s":
                 self._exec_shell(request["command"])
@@ -444,7 +444,9 @@ class Zygote:
         self.confinement: Any = None
         self._next: Waiting | None = None
         channel.sendall(GREETING)
-        self.settings = Settings(receive_frame(channel))
+        settings, (self.notices,) = receive_frame_with(channel, 1)
+        os.set_blocking(self.notices, False)
+        self.settings = Settings(settings)
 
     def prctl(self, option: int, first: int, second: int = 0) -> None:
         """`man 2 prctl`. What the kernel refuses is left as it is."""
@@ -599,8 +601,18 @@ class Zygote:
             finally:
                 os.close(step.start)
 
+    def has_notice(self) -> bool:
+        """Whether the host has told that the kernel killed something for the memory, since the last call. Raises `HostGoneError`."""
+        try:
+            if os.read(self.notices, 4096):
+                return True
+        except BlockingIOError:
+            return False
+        raise HostGoneError
+
     def _step(self, kind: bytes) -> None:
         started = time.monotonic()
+        self.has_notice()  # of the step before, which was over when it came
         step = self._started(kind)
         with step.shared:
             watch = Watch(self, step.child, started + self.settings.limits["wall_seconds"], is_shell=kind == b"s")
@@ -793,6 +805,7 @@ class Watch:
         try:
             poll.register(descriptor, select.POLLIN)
             poll.register(self.zygote.channel, select.POLLRDHUP)
+            poll.register(self.zygote.notices, select.POLLIN)
             while True:
                 left = self.deadline - time.monotonic()
                 if left <= 0:
@@ -800,6 +813,9 @@ class Watch:
                     return
                 for ready, _ in poll.poll(1000 * min(left, WATCH_SECONDS) + 1):
                     if ready == descriptor:
+                        return
+                    if ready == self.zygote.notices and self.zygote.has_notice():
+                        self.limits.append("memory_mb")
                         return
                     raise HostGoneError
                 self._reap_orphans()
