@@ -24,8 +24,7 @@ class VisitTables:
 
     def visits_of(self, patient: int | str) -> str:
         """SQL that selects the hospital visits of a patient."""
-        constant = patient if isinstance(patient, int) else f"'{patient}'"
-        return f"select {self.visit} from {_table(self.visit)} where {self.patient} = {constant}"
+        return f"select {self.visit} from {_table(self.visit)} where {self.patient} = {constant(patient)}"
 
     def stays_of(self, visits: str) -> str:
         """SQL that selects the stays in intensive care of the hospital visits that `visits` selects."""
@@ -34,6 +33,11 @@ class VisitTables:
     def visits_with(self, stays: str) -> str:
         """SQL that selects the hospital visits of the stays that `stays` selects."""
         return f"select {self.visit_of_stay} from {_table(self.stay)} where {self.stay} in ( {stays} )"
+
+
+def constant(identifier: int | str) -> str:
+    """SQL for an identifier: a number as it is, text in quotes."""
+    return str(identifier) if isinstance(identifier, int) else f"'{identifier}'"
 
 
 def _table(column: str) -> str:

@@ -39,6 +39,8 @@ class Source:
     """Column with the number, if there is one. `@` stands for the row's name."""
     in_table: str = ""
     """Name of the task's table, where it is another one."""
+    key: str = "row_id"
+    """Column that tells rows apart."""
     stay: str = "icustay_id"
     """Column of the intensive stay."""
     always: str = ""
@@ -69,6 +71,10 @@ class Source:
     def patients(self, condition: str) -> str:
         """SQL that counts the patients with a row that meets a condition."""
         return f"select count( distinct {self.table}.subject_id ) from {self.table} where {condition}"
+
+    def visits(self, condition: str) -> str:
+        """SQL that selects the hospital visits with a row that meets a condition."""
+        return f"select {self.table}.hadm_id from {self.table} where {condition}"
 
     def most_frequent(self, number: int, condition: str) -> str:
         """SQL for the `number` most frequent names among the rows that meet a condition (with its leading `and`, or empty)."""

@@ -42,6 +42,7 @@ def _source(raw: str, slot: str, *, value: str = "", table: str = "", always: st
         labels=lambda names: f"select distinct {name} from {table} where {name} in ( {names} ) order by {name}",
         value=value,
         in_table=table,
+        key=f"{table}id",
         always=always,
         counted=counted,
     )
@@ -63,4 +64,5 @@ VITALS = EicuSource(
     group="",
     labels=lambda names: names,
     value="@",
+    key="vitalperiodicid",
 )
