@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from medagentgym.synthetic.clock import DAY
 from medagentgym.synthetic.cohort import Admission, IntensiveStay, Patient, UnitStay
 from medagentgym.synthetic.dictionaries import CHART_ITEMS, DIAGNOSES, DRUGS, INPUTS, LAB_TESTS, OUTPUTS, PROCEDURES
 from medagentgym.synthetic.visit_tables import MIMIC_III_VISITS, VisitTables
@@ -85,6 +86,10 @@ class Records:
     def patient_id(self, subject_id: int) -> int | str:
         """What a patient is called in questions and SQL."""
         return subject_id
+
+    def age(self, admission: Admission) -> int:
+        """Whole years at admission."""
+        return int((admission.start - self.patient[admission.subject_id].birth) / (365.25 * DAY))
 
     def current(self, patient: Patient) -> Admission | None:
         """The patient's open visit."""

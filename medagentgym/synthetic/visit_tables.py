@@ -15,16 +15,42 @@ class VisitTables:
     admitted: str
     discharged: str
     """Empty while the visit is open."""
+    age: str
+    died: str
+    """SQL condition that the visit ended with death."""
     stay: str
     """The stay in intensive care."""
     visit_of_stay: str
     entered: str
     left: str
     """Empty while the stay is open."""
+    several_rows: bool = False
+    """Whether a visit may have several rows in its table."""
+
+    @property
+    def table(self) -> str:
+        """The table of hospital visits."""
+        return _table(self.visit)
+
+    @property
+    def counted(self) -> str:
+        """SQL that counts hospital visits."""
+        return f"count( distinct {self.visit} )" if self.several_rows else "count(*)"
+
+    def patients(self, condition: str) -> str:
+        """SQL that counts the patients with a hospital visit that meets a condition."""
+        return f"select count( distinct {self.patient} ) from {self.table} where {condition}"
+
+    def mean(self, expression: str, condition: str) -> str:
+        """SQL for the mean of an expression over the hospital visits that meet a condition."""
+        if not self.several_rows:
+            return f"select avg( {expression} ) from {self.table} where {condition}"
+        once_each = f"select distinct {self.visit}, {expression} as c1 from {self.table} where {condition}"
+        return f"select avg(t1.c1) from ( {once_each} ) as t1"
 
     def visits_of(self, patient: int | str) -> str:
         """SQL that selects the hospital visits of a patient."""
-        return f"select {self.visit} from {_table(self.visit)} where {self.patient} = {constant(patient)}"
+        return f"select {self.visit} from {self.table} where {self.patient} = {constant(patient)}"
 
     def stays_of(self, visits: str) -> str:
         """SQL that selects the stays in intensive care of the hospital visits that `visits` selects."""
@@ -49,6 +75,8 @@ MIMIC_III_VISITS = VisitTables(
     visit="admissions.hadm_id",
     admitted="admissions.admittime",
     discharged="admissions.dischtime",
+    age="admissions.age",
+    died="admissions.discharge_location = 'dead/expired'",
     stay="icustays.icustay_id",
     visit_of_stay="icustays.hadm_id",
     entered="icustays.intime",

@@ -23,10 +23,13 @@ EICU_VISITS = VisitTables(
     visit="patient.patienthealthsystemstayid",
     admitted="patient.hospitaladmittime",
     discharged="patient.hospitaldischargetime",
+    age="patient.age",
+    died="patient.hospitaldischargestatus = 'expired'",
     stay="patient.patientunitstayid",
     visit_of_stay="patient.patienthealthsystemstayid",
     entered="patient.unitadmittime",
     left="patient.unitdischargetime",
+    several_rows=True,
 )
 
 INTAKE, OUTPUT = "INTAKE", "OUTPUT"
@@ -69,6 +72,10 @@ class EicuRecords(Records):
     def patient_id(self, subject_id: int) -> str:
         """The patient's `uniquepid`."""
         return self._names[subject_id]
+
+    def age(self, admission: Admission) -> int:
+        """Whole years, as the first unit stay of the hospital visit has them."""
+        return int(self.stay_row(admission)["age"])
 
     def stay_row(self, admission: Admission) -> StayRow:
         """The row of the first unit stay of a hospital visit."""
