@@ -6,6 +6,7 @@ not kept). Questions take their parameters from the rows that stay, so that thei
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from medagentgym.synthetic.dictionaries import CHART_ITEMS, DIAGNOSES, DRUGS, IN
 from medagentgym.synthetic.visit_tables import MIMIC_III_VISITS, VisitTables
 
 Integers = npt.NDArray[np.int64]
+
+_ROUTES = {drug.name.lower(): drug.route.lower() for drug in DRUGS.values()}
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Rows:
         return [int(position) for position in positions[np.argsort(self.time[positions], kind="stable")]]
 
 
-class Records:
+class Records(ABC):
     """The cohort, and the rows of its tables that questions may be about."""
 
     visits: ClassVar[VisitTables]
@@ -87,14 +90,22 @@ class Records:
         """What a patient is called in questions and SQL."""
         return subject_id
 
-    def age(self, admission: Admission) -> int:
-        """Whole years at admission."""
-        return int((admission.start - self.patient[admission.subject_id].birth) / (365.25 * DAY))
-
     def current(self, patient: Patient) -> Admission | None:
         """The patient's open visit."""
         last = patient.admissions[-1]
         return last if last.end is None else None
+
+    @abstractmethod
+    def age(self, admission: Admission) -> int:
+        """Whole years of the patient at a visit."""
+
+    @abstractmethod
+    def route(self, at: int) -> str:
+        """By which way a drug was given; `at` is its position among the rows of drugs."""
+
+    @abstractmethod
+    def organism(self, at: int) -> str | None:
+        """What grew in a culture, if anything did; `at` is its position among the rows of cultures."""
 
 
 class Facts(Records):
@@ -105,8 +116,21 @@ class Facts(Records):
     def __init__(self, cohort: Sequence[Patient]) -> None:
         super().__init__(cohort)
         self.stretches: list[tuple[Admission, UnitStay]] = [(a, stretch) for a in self.admissions for stretch in a.stretches]
-        self.organisms: dict[tuple[int, int], str | None] = {}
+        self._organisms: dict[tuple[int, int], str | None] = {}
         """(Admission, time) of a culture -> what grew, in lower case."""
+
+    def age(self, admission: Admission) -> int:
+        """Whole years at admission."""
+        return int((admission.start - self.patient[admission.subject_id].birth) / (365.25 * DAY))
+
+    def route(self, at: int) -> str:
+        """The usual way of giving the drug."""
+        return _ROUTES[self.rows("PRESCRIPTIONS").title(at)]
+
+    def organism(self, at: int) -> str | None:
+        """What grew in a culture, in lower case."""
+        cultures = self.rows("MICROBIOLOGYEVENTS")
+        return self._organisms[int(cultures.hadm_id[at]), int(cultures.time[at])]
 
     def take(self, table: str, content: pa.Table) -> None:
         """Take in a raw table, if questions are about it."""
@@ -155,7 +179,7 @@ class Facts(Records):
         specimens = sorted(set(content["SPEC_TYPE_DESC"].to_pylist()))
         self._take("MICROBIOLOGYEVENTS", content, "SPEC_TYPE_DESC", {name: name for name in specimens}, times)
         for hadm_id, time, organism in zip(content["HADM_ID"].to_pylist(), times, content["ORG_NAME"].to_pylist(), strict=True):
-            self.organisms[hadm_id, int(time)] = None if organism is None else organism.lower()
+            self._organisms[hadm_id, int(time)] = None if organism is None else organism.lower()
 
     def _take(
         self, table: str, kept: pa.Table, key: str, titles: dict[Any, str], times: Sequence[int] | Integers | None = None, value: str | None = None

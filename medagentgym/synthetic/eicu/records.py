@@ -13,7 +13,7 @@ from medagentgym.ehr.eicu_cut import EicuCut
 from medagentgym.ehr.eicu_schema import EICU
 from medagentgym.synthetic.clock import seconds
 from medagentgym.synthetic.cohort import Admission, IntensiveStay, Patient, UnitStay
-from medagentgym.synthetic.eicu.terms import VITALS
+from medagentgym.synthetic.eicu.terms import NO_GROWTH, VITALS
 from medagentgym.synthetic.eicu.visits import Person
 from medagentgym.synthetic.facts import Records, Rows
 from medagentgym.synthetic.visit_tables import VisitTables
@@ -76,6 +76,15 @@ class EicuRecords(Records):
     def age(self, admission: Admission) -> int:
         """Whole years, as the first unit stay of the hospital visit has them."""
         return int(self.stay_row(admission)["age"])
+
+    def route(self, at: int) -> str:
+        """The way of giving the drug that the order has."""
+        return str(self.details["medication"][at]["routeadmin"])
+
+    def organism(self, at: int) -> str | None:
+        """What grew in a culture; None where it says that nothing did."""
+        organism = self.details["microlab"][at]["organism"]
+        return None if organism == NO_GROWTH else str(organism)
 
     def stay_row(self, admission: Admission) -> StayRow:
         """The row of the first unit stay of a hospital visit."""

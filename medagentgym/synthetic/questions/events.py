@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from medagentgym.synthetic.facts import Facts
+from medagentgym.synthetic.questions.care import ask_dose
 from medagentgym.synthetic.questions.happenings import Words, ask_what_happened
 from medagentgym.synthetic.questions.kinds import MIMIC_III, Drawn, pick_row, register
 from medagentgym.synthetic.questions.measurements import Measured, ask_what_was_measured, ask_what_went_in_and_out, in_scope, nth, place_tag
@@ -28,24 +29,7 @@ _HAPPENINGS = (
 ask_what_happened(MIMIC_III, _HAPPENINGS, _HAPPENINGS[2:])
 ask_what_was_measured(MIMIC_III, (Measured(LABS, "{lab_name} value"), Measured(VITALS, "{vital_name} value")))
 ask_what_went_in_and_out(MIMIC_III, INPUTS, OUTPUTS)
-
-
-@register(
-    "what was the dose of {drug_name} that patient {patient_id} was [time_filter_exact1] prescribed [time_filter_global1]?",
-    "In which dose was {drug_name} [time_filter_exact1] ordered for patient {patient_id} [time_filter_global1]?",
-    department=("physician", "nursing"),
-    importance="high",
-)
-def _dose(facts: Facts, rng: random.Random) -> Drawn | None:
-    rows, at = pick_row(rng, facts, PRESCRIPTIONS.raw)
-    scope = choose_scope(rng, facts, int(rows.hadm_id[at]), int(rows.time[at]))
-    times = [int(rows.time[other]) for other in in_scope(rows, at, scope)]
-    place = rng.choice(["first", "last"])
-    if times.count(times[0 if place == "first" else -1]) > 1:
-        return None
-    value = {"patient_id": int(rows.subject_id[at]), "drug_name": rows.title(at)}
-    slots = {"time_filter_exact1": place, "time_filter_global1": scope.phrase}
-    return Drawn(value, nth(PRESCRIPTIONS, scope, rows.title(at), place), slots, {0: scope.tag, 3: place_tag(place)})
+ask_dose(MIMIC_III, PRESCRIPTIONS, "dose", "prescriptions.dose_val_rx")
 
 
 @register(

@@ -64,13 +64,18 @@ class Source:
 
     def where(self, scope: Scope, name: str | None = None) -> str:
         """SQL condition that a row belongs to the scope, and is called `name` where it is given."""
-        own = f"{self.table}.{self.stay} in ( {scope.stays} )" if self.intensive else f"{self.table}.hadm_id in ( {scope.admissions} )"
+        own = f"{self.table}.{self.stay} in ( {scope.stays} )" if self.intensive else self.on_visits(scope.admissions)
         own += f" and {self.always}" if self.always else ""
         return own + (f" and {self.named(name)}" if name is not None else "") + scope.window.sql(self.when)
 
-    def patients(self, condition: str) -> str:
-        """SQL that counts the patients with a row that meets a condition."""
-        return f"select count( distinct {self.table}.subject_id ) from {self.table} where {condition}"
+    def on_visits(self, visits: str) -> str:
+        """SQL condition that a row belongs to one of the hospital visits that `visits` selects."""
+        return f"{self.table}.hadm_id in ( {visits} )"
+
+    def patients(self, condition: str, visits: str = "") -> str:
+        """SQL that counts the patients with a row that meets a condition, on one of the hospital visits that `visits` selects where it is given."""
+        on_visits = f" and {self.on_visits(visits)}" if visits else ""
+        return f"select count( distinct {self.table}.subject_id ) from {self.table} where {condition}{on_visits}"
 
     def visits(self, condition: str) -> str:
         """SQL that selects the hospital visits with a row that meets a condition."""

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-
-import numpy as np
 
 from medagentgym.synthetic.clock import DAY
 from medagentgym.synthetic.dictionaries import DIAGNOSES as DIAGNOSIS_TITLES
-from medagentgym.synthetic.dictionaries import DRUGS
 from medagentgym.synthetic.dictionaries import PROCEDURES as PROCEDURE_TITLES
 from medagentgym.synthetic.facts import Facts
-from medagentgym.synthetic.questions.kinds import Drawn, pick, pick_row, register
-from medagentgym.synthetic.questions.ranks import RANKS, clear_ranks
-from medagentgym.synthetic.questions.scopes import choose_scope, choose_window, visit_scope
-from medagentgym.synthetic.questions.sql import CULTURES, DIAGNOSES, LABS, PRESCRIPTIONS, PROCEDURES, Source, literal
-
-_DRUG_ROUTES = {drug.name.lower(): drug.route.lower() for drug in DRUGS.values()}
+from medagentgym.synthetic.questions.care import (
+    ask_drugs_by_route,
+    ask_number_of_drugs,
+    ask_patients_with_organism,
+    ask_what_goes_with_a_diagnosis,
+    ask_what_was_done_n_times,
+)
+from medagentgym.synthetic.questions.kinds import MIMIC_III, Drawn, pick, pick_row, register
+from medagentgym.synthetic.questions.scopes import choose_scope, visit_scope
+from medagentgym.synthetic.questions.sql import CULTURES, DIAGNOSES, LABS, PRESCRIPTIONS, PROCEDURES, literal
 
 
 @register("by which route is {drug_name} given?", "What is the usual way of giving {drug_name}?", department=("nursing",), importance="medium")
@@ -40,50 +40,14 @@ def _long_title(facts: Facts, rng: random.Random) -> Drawn | None:
     return Drawn({"coded": coded, "abbreviation": short}, query)
 
 
-@register(
-    "list the drugs that patient {patient_id} was prescribed via {drug_route} route [time_filter_global1].",
-    "Which drugs were ordered for patient {patient_id} by the route {drug_route} [time_filter_global1]?",
-    department=("nursing", "physician"),
-)
-def _by_route(facts: Facts, rng: random.Random) -> Drawn | None:
-    rows, at = pick_row(rng, facts, PRESCRIPTIONS.raw)
-    scope = choose_scope(rng, facts, int(rows.hadm_id[at]), int(rows.time[at]))
-    route = _DRUG_ROUTES[rows.title(at)]
-    query = f"select distinct prescriptions.drug from prescriptions where {PRESCRIPTIONS.where(scope)} and prescriptions.route = '{route}'"
-    value = {"patient_id": int(rows.subject_id[at]), "drug_route": route}
-    return Drawn(value, f"{query} order by prescriptions.drug", {"time_filter_global1": scope.phrase}, {0: scope.tag})
-
-
-@register(
-    "how many different drugs was patient {patient_id} prescribed [time_filter_global1]?",
-    "Count the distinct drugs ordered for patient {patient_id} [time_filter_global1].",
-    department=("nursing", "physician"),
-)
-def _distinct_drugs(facts: Facts, rng: random.Random) -> Drawn | None:
-    rows, at = pick_row(rng, facts, PRESCRIPTIONS.raw)
-    scope = choose_scope(rng, facts, int(rows.hadm_id[at]), int(rows.time[at]))
-    query = f"select count( distinct prescriptions.drug ) from prescriptions where {PRESCRIPTIONS.where(scope)}"
-    return Drawn({"patient_id": int(rows.subject_id[at])}, query, {"time_filter_global1": scope.phrase}, {0: scope.tag})
-
-
-@register(
+ask_drugs_by_route(MIMIC_III, PRESCRIPTIONS, "prescriptions.route")
+ask_number_of_drugs(MIMIC_III, PRESCRIPTIONS)
+ask_what_was_done_n_times(
+    MIMIC_III,
+    PRESCRIPTIONS,
     "which drugs was patient {patient_id} prescribed exactly [n_times] [time_filter_global1]?",
     "Name the drugs that were ordered for patient {patient_id} exactly [n_times] [time_filter_global1].",
 )
-def _prescribed_n_times(facts: Facts, rng: random.Random) -> Drawn | None:
-    rows, at = pick_row(rng, facts, PRESCRIPTIONS.raw)
-    scope = visit_scope(rng, facts, int(rows.hadm_id[at]))
-    if scope is None:
-        return None
-    own = rows.of_patient(int(rows.subject_id[at]))
-    counts = Counter(rows.title(other) for other in own if rows.hadm_id[other] == rows.hadm_id[at])
-    number, word = rng.choice([(2, "two times"), (3, "three times")])
-    if number not in counts.values():
-        return None
-    query = f"select prescriptions.drug from prescriptions where {PRESCRIPTIONS.where(scope)} group by prescriptions.drug having count(*) = {number}"
-    slots = {"n_times": word, "time_filter_global1": scope.phrase}
-    value = {"patient_id": int(rows.subject_id[at])}
-    return Drawn(value, f"{query} order by prescriptions.drug", slots, {0: scope.tag}, {5: word})
 
 
 @register(
@@ -130,48 +94,7 @@ def _within_days(facts: Facts, rng: random.Random) -> Drawn | None:
     return Drawn({"patient_id": int(rows.subject_id[at]), "drug_name": name}, query, slots, {0: scope.tag, 2: "within-n_day"})
 
 
-def _most_frequent_beside_diagnosis(source: Source, noun: str) -> None:
-    @register(
-        f"what are the [n_rank] most frequent {noun} over all hospital visits on which {{diagnosis_name}} was diagnosed [time_filter_global1]?",
-        f"For hospital visits with a diagnosis of {{diagnosis_name}} [time_filter_global1], name the [n_rank] most frequent {noun}.",
-        department=("physician", "health_records"),
-    )
-    def _draw(facts: Facts, rng: random.Random) -> Drawn | None:
-        diagnoses, at = pick_row(rng, facts, DIAGNOSES.raw)
-        rows = facts.rows(source.raw)
-        window = choose_window(rng, int(diagnoses.time[at]), days=False)
-        word, number = rng.choice(RANKS)
-        name = diagnoses.title(at)
-        meant = (diagnoses.name == diagnoses.name[at]) & (diagnoses.time >= window.first) & (diagnoses.time <= window.last)
-        if not clear_ranks(rows.name[np.isin(rows.hadm_id, diagnoses.hadm_id[meant])], number):
-            return None
-        visits = f"select diagnoses_icd.hadm_id from diagnoses_icd where {DIAGNOSES.named(name)}{window.sql('diagnoses_icd.charttime')}"
-        query = source.most_frequent(number, f" and {source.table}.hadm_id in ( {visits} )")
-        slots = {"n_rank": word, "time_filter_global1": window.phrase}
-        return Drawn({"diagnosis_name": name}, query, slots, {0: window.tag, 2: "within-hosp"}, {3: word})
-
-
-_most_frequent_beside_diagnosis(PRESCRIPTIONS, "drugs")
-_most_frequent_beside_diagnosis(PROCEDURES, "procedures")
-_most_frequent_beside_diagnosis(LABS, "lab tests")
-
-
-@register(
-    "how many patients were prescribed {drug_name} during a hospital visit on which {diagnosis_name} was diagnosed [time_filter_global1]?",
-    "Count the patients who had both a diagnosis of {diagnosis_name} and an order of {drug_name} within one hospital visit [time_filter_global1].",
-    importance="high",
-)
-def _drug_with_diagnosis(facts: Facts, rng: random.Random) -> Drawn | None:
-    diagnoses, at = pick_row(rng, facts, DIAGNOSES.raw)
-    rows = facts.rows(PRESCRIPTIONS.raw)
-    window = choose_window(rng, int(diagnoses.time[at]), days=False)
-    same = [other for other in rows.of_patient(int(diagnoses.subject_id[at])) if rows.hadm_id[other] == diagnoses.hadm_id[at]]
-    name, drug = diagnoses.title(at), rows.title(pick(rng, same))
-    visits = f"select diagnoses_icd.hadm_id from diagnoses_icd where {DIAGNOSES.named(name)}{window.sql('diagnoses_icd.charttime')}"
-    query = f"select count( distinct prescriptions.subject_id ) from prescriptions where {PRESCRIPTIONS.named(drug)}"
-    query += f" and prescriptions.hadm_id in ( {visits} )"
-    slots = {"time_filter_global1": window.phrase}
-    return Drawn({"diagnosis_name": name, "drug_name": drug}, query, slots, {0: window.tag, 2: "within-hosp"})
+ask_what_goes_with_a_diagnosis(MIMIC_III, DIAGNOSES, drugs=PRESCRIPTIONS, procedures=PROCEDURES, labs=LABS)
 
 
 @register(
@@ -198,7 +121,7 @@ def _procedures_with_diagnosis(facts: Facts, rng: random.Random) -> Drawn | None
 )
 def _organism(facts: Facts, rng: random.Random) -> Drawn | None:
     rows, at = pick_row(rng, facts, CULTURES.raw)
-    if facts.organisms[int(rows.hadm_id[at]), int(rows.time[at])] is None:
+    if facts.organism(at) is None:
         return None
     scope = choose_scope(rng, facts, int(rows.hadm_id[at]), int(rows.time[at]))
     word, order = rng.choice([("first", "asc"), ("last", "desc")])
@@ -218,24 +141,11 @@ def _organism(facts: Facts, rng: random.Random) -> Drawn | None:
 def _any_organism(facts: Facts, rng: random.Random) -> Drawn | None:
     rows, at = pick_row(rng, facts, CULTURES.raw)
     scope = choose_scope(rng, facts, int(rows.hadm_id[at]), int(rows.time[at]))
-    grew = facts.organisms[int(rows.hadm_id[at]), int(rows.time[at])] is not None
+    grew = facts.organism(at) is not None
     if not grew and rng.random() < 0.6:
         return None
     query = f"select count(*) > 0 from microbiologyevents where {CULTURES.where(scope)} and microbiologyevents.org_name is not null"
     return Drawn({"patient_id": int(rows.subject_id[at])}, query, {"time_filter_global1": scope.phrase}, {0: scope.tag})
 
 
-@register(
-    "in how many patients was {organism_name} found [time_filter_global1]?",
-    "Count the patients with {organism_name} in a culture [time_filter_global1].",
-    department=("infection_control",),
-)
-def _patients_with_organism(facts: Facts, rng: random.Random) -> Drawn | None:
-    rows, at = pick_row(rng, facts, CULTURES.raw)
-    organism = facts.organisms[int(rows.hadm_id[at]), int(rows.time[at])]
-    if organism is None:
-        return None
-    window = choose_window(rng, int(rows.time[at]), days=False)
-    query = "select count( distinct microbiologyevents.subject_id ) from microbiologyevents where microbiologyevents.org_name = "
-    query += f"{literal(organism)}{window.sql('microbiologyevents.charttime')}"
-    return Drawn({"organism_name": organism}, query, {"time_filter_global1": window.phrase}, {0: window.tag})
+ask_patients_with_organism(MIMIC_III, CULTURES, "microbiologyevents.org_name")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from medagentgym.synthetic.eicu.records import INTAKE, NAMED, OUTPUT
+from medagentgym.synthetic.eicu.records import EICU_VISITS, INTAKE, NAMED, OUTPUT
 from medagentgym.synthetic.questions.sql import Source, literal
 
 
@@ -15,9 +15,14 @@ class EicuSource(Source):
     intensive: bool = True
     stay: str = "patientunitstayid"
 
-    def patients(self, condition: str) -> str:
-        """SQL that counts the patients with a row that meets a condition."""
-        return f"select count( distinct patient.uniquepid ) from patient where patient.patientunitstayid in ( {self.stays(condition)} )"
+    def on_visits(self, visits: str) -> str:
+        """SQL condition that a row belongs to one of the hospital visits that `visits` selects."""
+        return f"{self.table}.patientunitstayid in ( {EICU_VISITS.stays_of(visits)} )"
+
+    def patients(self, condition: str, visits: str = "") -> str:
+        """SQL that counts the patients with a row that meets a condition, on one of the hospital visits that `visits` selects where it is given."""
+        on_visits = f" and patient.patienthealthsystemstayid in ( {visits} )" if visits else ""
+        return EICU_VISITS.patients(f"patient.patientunitstayid in ( {self.stays(condition)} ){on_visits}")
 
     def stays(self, condition: str) -> str:
         """SQL that selects the unit stays with a row that meets a condition."""
@@ -26,7 +31,7 @@ class EicuSource(Source):
 
     def visits(self, condition: str) -> str:
         """SQL that selects the hospital visits with a row that meets a condition."""
-        return f"select patient.patienthealthsystemstayid from patient where patient.patientunitstayid in ( {self.stays(condition)} )"
+        return EICU_VISITS.visits_with(self.stays(condition))
 
 
 def _source(raw: str, slot: str, *, value: str = "", table: str = "", always: str = "", counted: str = "count(*)") -> EicuSource:
