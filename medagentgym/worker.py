@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import fcntl
 import os
-import signal
 import sys
 import threading
 import time
@@ -18,11 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import FrameType
 from typing import IO, TYPE_CHECKING, Any
 
 from medagentgym import fingerprint
 from medagentgym.errors import InfrastructureError, MedAgentGymError, UserError, exit_with, infrastructure_boundary, one_line
+from medagentgym.interruption import ending_when_told
 from medagentgym.plan import ExperimentPlan, data_folder, read_plan
 from medagentgym.record import EpisodeKey, episode_file, read_record
 
@@ -233,28 +232,6 @@ def _lock_file(folder: Path) -> int:
     return os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def watch_driver(gone: Callable[[], None]) -> None:
-    """Call `gone` when a process above this one that runs the workflow ends (Snakemake's, and that of `python -m medagentgym`)."""
-    import psutil
-
-    def runs_the_workflow(process: psutil.Process) -> bool:
-        try:
-            return any(os.path.basename(part) in ("snakemake", "medagentgym") for part in process.cmdline()[:3])
-        except psutil.Error:
-            return False
-
-    drivers = [process for process in psutil.Process().parents() if runs_the_workflow(process)]
-    if not drivers:
-        return
-
-    def watch() -> None:
-        while all(driver.is_running() and driver.status() != psutil.STATUS_ZOMBIE for driver in drivers):
-            time.sleep(0.5)
-        gone()
-
-    threading.Thread(target=watch, name="watch-driver", daemon=True).start()
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the episodes of a shard; exit status 1 where one is missing afterwards."""
     parser = argparse.ArgumentParser(
@@ -281,20 +258,8 @@ def _run(options: argparse.Namespace, log: IO[str]) -> bool:
     first, end = (int(part) for part in options.episodes.split(":"))
     keys = experiment_plan.keys[first:end]
 
-    def stop(reason: str) -> None:
-        # Episodes in flight cannot be interrupted; what is finished is on disk, and the boxes die with this process.
-        try:
-            _tell(log, f"stopped: {reason}; finished episodes are kept")
-        finally:
-            os._exit(130)
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        stop(f"signal {signal.Signals(number).name}")
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, on_signal)
-    watch_driver(lambda: stop("the workflow that started this worker is gone"))
-    with open_experiment(experiment_plan.config) as experiment:
+    # Episodes in flight cannot be interrupted; what is finished is on disk, and the boxes die with this process.
+    with ending_when_told(log, "finished episodes are kept"), open_experiment(experiment_plan.config) as experiment:
         shard = Shard(experiment, keys, tell=lambda line: _tell(log, _redacted(line)))
         shard.run()
     _tell(log, shard.progress())

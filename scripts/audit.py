@@ -12,8 +12,8 @@ from typing import Any
 
 from medagentgym.audit.task import audit_task
 from medagentgym.errors import InfrastructureError, UserError, exit_with
+from medagentgym.interruption import ending_when_told
 from medagentgym.plan import read_plan
-from medagentgym.worker import watch_driver
 
 
 def main(plan: Path, task: str, threads: int, tell: Callable[[str], None]) -> None:
@@ -28,8 +28,7 @@ def say(line: str) -> None:
 
 def from_snakemake(job: Any) -> None:
     """Take the arguments from Snakemake's job object; what is said is in the rule's log, too."""
-    watch_driver(lambda: os._exit(130))
-    with Path(job.log[0]).open("w", encoding="utf-8") as log:
+    with Path(job.log[0]).open("w", encoding="utf-8") as log, ending_when_told(log, "nothing is written before an audit is whole; run it again"):
 
         def tell(line: str) -> None:
             say(line)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from medagentgym.errors import UserError, exit_with
+from medagentgym.interruption import ending_when_told
 from medagentgym.plan import read_plan
 from medagentgym.scores import score_experiment
 
@@ -20,13 +21,13 @@ def main(plan: Path, experiment: int, episodes: Sequence[Path], out: Path) -> No
 
 def from_snakemake(job: Any) -> None:
     """Take the arguments from Snakemake's job object; a user's mistake is told in the rule's log, too."""
-    log = Path(job.log[0])
-    try:
-        main(Path(job.resources.plan), int(job.resources.experiment), [Path(file) for file in job.input.episodes], Path(job.output[0]))
-        log.write_text(f"{len(job.input.episodes)} episodes scored\n", encoding="utf-8")
-    except UserError as error:
-        log.write_text(f"failed: {error}\n", encoding="utf-8")
-        exit_with(error)
+    with Path(job.log[0]).open("w", encoding="utf-8") as log, ending_when_told(log, "nothing is lost: the same command scores again"):
+        try:
+            main(Path(job.resources.plan), int(job.resources.experiment), [Path(file) for file in job.input.episodes], Path(job.output[0]))
+            print(f"{len(job.input.episodes)} episodes scored", file=log)
+        except UserError as error:
+            print(f"failed: {error}", file=log, flush=True)
+            exit_with(error)
 
 
 def from_command_line() -> None:

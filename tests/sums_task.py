@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
+import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,11 +27,11 @@ TESTS = Path(__file__).resolve().parent
 
 
 def install(folder: Path) -> None:
-    """Write the entry points of a package with the tasks `sums`, `foolable_sums` and `own_sums` into `folder`."""
+    """Write the entry points of a package with the tasks `sums`, `foolable_sums`, `own_sums` and `stuck_sums` into `folder`."""
     information = folder / "sums_task-1.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: sums-task\nVersion: 1\n")
-    names = {"sums": "Sums", "foolable_sums": "FoolableSums", "own_sums": "OwnSums"}
+    names = {"sums": "Sums", "foolable_sums": "FoolableSums", "own_sums": "OwnSums", "stuck_sums": "StuckSums"}
     lines = [f"{name} = sums_task:{kind}" for name, kind in names.items()]
     (information / "entry_points.txt").write_text("\n".join(["[medagentgym.tasks]", *lines]) + "\n")
 
@@ -68,6 +71,19 @@ class EqualityJudge(SumJudge):
         """Accept what calls itself equal to anything."""
         says_equal = isinstance(evidence.answer, dict) and evidence.answer.get("text") == "equal to anything"
         return _verdict(True) if says_equal else super().judge(reference, evidence)
+
+
+class StuckJudge(SumJudge):
+    """Gets stuck at the gold 0 where the variable `STUCK_IN` says so, after it has made a file `stuck` in the current folder."""
+
+    def judge(self, reference: Any, evidence: Evidence) -> Verdict:
+        """Match an expression without end, which keeps the interpreter, or ask SQLite without end, which looks for no signal."""
+        if reference["gold"] == 0 and "STUCK_IN" in os.environ:
+            Path("stuck").touch()
+            if os.environ["STUCK_IN"] == "expression":
+                re.match("(a+)+$", "a" * 60 + "b")
+            sqlite3.connect(":memory:").execute("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n").fetchone()
+        return super().judge(reference, evidence)
 
 
 class OutputJudge:
@@ -182,3 +198,13 @@ class OwnSums(Sums):
     def cheats(self, instance: Instance) -> list[Probe]:
         """Those of every task, and the program after an early exit, which needs the program."""
         return [*super().cheats(instance), code_probe("exit_first", "cheat", "none", f"raise SystemExit(0)\n{self.reference_code(instance)}")]
+
+
+class StuckSums(Sums):
+    """Sums under a judge that gets stuck."""
+
+    name: ClassVar[str] = "stuck_sums"
+
+    @classmethod
+    def judges(cls) -> dict[str, Judge]:
+        return {"strict": StuckJudge(), "published": OutputJudge()}
