@@ -6,9 +6,10 @@ import random
 
 from medagentgym.synthetic.cohort import Admission
 from medagentgym.synthetic.facts import Facts
-from medagentgym.synthetic.questions.kinds import Drawn, pick, register
+from medagentgym.synthetic.questions.kinds import MIMIC_III, Drawn, register
 from medagentgym.synthetic.questions.scopes import choose_scope, choose_window, visit_scope, whole_life
 from medagentgym.synthetic.questions.sql import days_between
+from medagentgym.synthetic.questions.stays import ask_days_in_hospital, ask_number_of_visits
 
 
 @register("what is the gender of patient {patient_id}?", "Which sex is recorded for patient {patient_id}?", department=("nursing",), importance="low")
@@ -170,17 +171,7 @@ def _discharge_time(facts: Facts, rng: random.Random) -> Drawn | None:
     return _of_exact_discharge("dischtime", facts, rng)
 
 
-@register(
-    "how many hospital visits of patient {patient_id} began [time_filter_global1]?",
-    "Count the hospital admissions that patient {patient_id} had [time_filter_global1].",
-    department=("insurance_review",),
-)
-def _visits(facts: Facts, rng: random.Random) -> Drawn | None:
-    admission = rng.choice(facts.admissions)
-    window = choose_window(rng, admission.start, always=0, days=False)
-    query = f"select count( distinct admissions.hadm_id ) from admissions where admissions.subject_id = {admission.subject_id}"
-    slots = {"time_filter_global1": window.phrase}
-    return Drawn({"patient_id": admission.subject_id}, query + window.sql("admissions.admittime"), slots, {0: window.tag})
+ask_number_of_visits(MIMIC_III)
 
 
 @register(
@@ -217,16 +208,7 @@ def _length_of_stay(facts: Facts, rng: random.Random) -> Drawn | None:
     return Drawn({"patient_id": patient.subject_id}, query, {"time_filter_exact1": word}, {3: f"exact-{word}"}, {8: "days"})
 
 
-@register(
-    "how many days (with fractions) have passed since patient {patient_id} was admitted to the hospital currently?",
-    "For how many days (with fractions) has patient {patient_id} been in hospital by now?",
-    department=("nursing",),
-)
-def _days_in_hospital(facts: Facts, rng: random.Random) -> Drawn | None:
-    admission = pick(rng, [admission for admission in facts.admissions if admission.end is None])
-    length = days_between("current_time", "admissions.admittime")
-    query = f"select {length} from admissions where admissions.subject_id = {admission.subject_id} and admissions.dischtime is null"
-    return Drawn({"patient_id": admission.subject_id}, query, {}, {0: "rel-hosp-cur"}, {8: "days"})
+ask_days_in_hospital(MIMIC_III)
 
 
 @register(

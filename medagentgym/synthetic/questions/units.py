@@ -6,9 +6,10 @@ import random
 
 from medagentgym.synthetic.dictionaries import CARE_UNIT_WARDS
 from medagentgym.synthetic.facts import Facts
-from medagentgym.synthetic.questions.kinds import Drawn, pick, register
+from medagentgym.synthetic.questions.kinds import MIMIC_III, Drawn, pick, register
 from medagentgym.synthetic.questions.scopes import choose_window, visit_scope, whole_life
 from medagentgym.synthetic.questions.sql import days_between
+from medagentgym.synthetic.questions.stays import ask_hours_in_intensive_care, ask_number_of_intensive_stays
 
 
 def _exact_place(column: str, facts: Facts, rng: random.Random) -> Drawn | None:
@@ -66,16 +67,7 @@ def _came_to_unit(facts: Facts, rng: random.Random) -> Drawn | None:
     return Drawn(value, query, {"time_filter_global1": window.phrase}, {0: window.tag})
 
 
-@register(
-    "how many icu visits of patient {patient_id} began [time_filter_global1]?",
-    "Count the stays in intensive care of patient {patient_id} that began [time_filter_global1].",
-)
-def _icu_visits(facts: Facts, rng: random.Random) -> Drawn | None:
-    admission, stay = pick(rng, facts.intensive_stays)
-    window = choose_window(rng, stay.start, always=0, days=False)
-    query = "select count( distinct icustays.icustay_id ) from icustays where icustays.hadm_id in "
-    query += f"( {whole_life(facts, facts.patient[admission.subject_id]).admissions} ){window.sql('icustays.intime')}"
-    return Drawn({"patient_id": admission.subject_id}, query, {"time_filter_global1": window.phrase}, {0: window.tag})
+ask_number_of_intensive_stays(MIMIC_III)
 
 
 @register(
@@ -95,18 +87,7 @@ def _icu_length(facts: Facts, rng: random.Random) -> Drawn | None:
     return Drawn(value, f"{query} order by icustays.intime {order} limit 1", slots, {3: f"exact-{word}"}, {8: "hours"})
 
 
-@register(
-    "how many hours have passed since patient {patient_id} was admitted to the icu currently?",
-    "For how many hours has patient {patient_id} been in intensive care by now?",
-    department=("nursing",),
-    importance="high",
-)
-def _icu_hours(facts: Facts, rng: random.Random) -> Drawn | None:
-    still = [admission for admission, stay in facts.intensive_stays if stay.end is None]
-    admission = pick(rng, still)
-    query = f"select {days_between('current_time', 'icustays.intime', 24)} from icustays where icustays.hadm_id in "
-    query += f"( {whole_life(facts, facts.patient[admission.subject_id]).admissions} ) and icustays.outtime is null"
-    return Drawn({"patient_id": admission.subject_id}, query, {}, {0: "rel-icu-cur"}, {8: "hours"})
+ask_hours_in_intensive_care(MIMIC_III)
 
 
 @register(

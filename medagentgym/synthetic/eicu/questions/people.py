@@ -5,12 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from medagentgym.synthetic.cohort import Admission, IntensiveStay
-from medagentgym.synthetic.eicu.questions.kinds import register
+from medagentgym.synthetic.cohort import Admission
+from medagentgym.synthetic.eicu.questions.kinds import EICU, register
 from medagentgym.synthetic.eicu.records import EicuRecords
 from medagentgym.synthetic.questions.kinds import Drawn, pick
 from medagentgym.synthetic.questions.scopes import choose_window, visit_scope, whole_life
 from medagentgym.synthetic.questions.sql import days_between
+from medagentgym.synthetic.questions.stays import (
+    ask_days_in_hospital,
+    ask_hours_in_intensive_care,
+    ask_number_of_intensive_stays,
+    ask_number_of_visits,
+)
 
 _FIRST_OR_LAST = (("first", "asc"), ("last", "desc"))
 
@@ -107,18 +113,7 @@ def _discharge_time(facts: EicuRecords, rng: random.Random) -> Drawn | None:
     return _exact_time("hospitaldischargetime", lambda admission: admission.end, facts, rng)
 
 
-@register(
-    "how many hospital visits of patient {patient_id} began [time_filter_global1]?",
-    "Count the hospital admissions that patient {patient_id} had [time_filter_global1].",
-    department=("insurance_review",),
-)
-def _visits(facts: EicuRecords, rng: random.Random) -> Drawn | None:
-    admission = pick(rng, facts.admissions)
-    window = choose_window(rng, admission.start, always=0, days=False)
-    patient_id = facts.patient_id(admission.subject_id)
-    query = f"select count( distinct patient.patienthealthsystemstayid ) from patient where patient.uniquepid = '{patient_id}'"
-    slots = {"time_filter_global1": window.phrase}
-    return Drawn({"patient_id": patient_id}, query + window.sql("patient.hospitaladmittime"), slots, {0: window.tag})
+ask_number_of_visits(EICU)
 
 
 @register(
@@ -164,47 +159,9 @@ def _icu_length(facts: EicuRecords, rng: random.Random) -> Drawn | None:
     return _completed(facts, rng, "patient.unitdischargetime", "patient.unitadmittime", 24)
 
 
-@register(
-    "how many days (with fractions) have passed since patient {patient_id} was admitted to the hospital currently?",
-    "For how many days (with fractions) has patient {patient_id} been in hospital by now?",
-    department=("nursing",),
-)
-def _days_in_hospital(facts: EicuRecords, rng: random.Random) -> Drawn | None:
-    patient_id = facts.patient_id(pick(rng, [admission for admission in facts.admissions if admission.end is None]).subject_id)
-    length = days_between("current_time", "patient.hospitaladmittime")
-    query = f"select distinct {length} from patient where patient.uniquepid = '{patient_id}' and patient.hospitaldischargetime is null"
-    return Drawn({"patient_id": patient_id}, query, {}, {0: "rel-hosp-cur"}, {8: "days"})
-
-
-def _open_stays(facts: EicuRecords) -> list[tuple[Admission, IntensiveStay]]:
-    return [(admission, stay) for admission, stay in facts.intensive_stays if stay.end is None]
-
-
-@register(
-    "how many hours have passed since patient {patient_id} was admitted to the icu currently?",
-    "For how many hours has patient {patient_id} been in intensive care by now?",
-    department=("nursing",),
-    importance="high",
-)
-def _icu_hours(facts: EicuRecords, rng: random.Random) -> Drawn | None:
-    admission, _ = pick(rng, _open_stays(facts))
-    patient_id = facts.patient_id(admission.subject_id)
-    length = days_between("current_time", "patient.unitadmittime", 24)
-    query = f"select {length} from patient where patient.uniquepid = '{patient_id}' and patient.unitdischargetime is null"
-    return Drawn({"patient_id": patient_id}, query, {}, {0: "rel-icu-cur"}, {8: "hours"})
-
-
-@register(
-    "how many icu visits of patient {patient_id} began [time_filter_global1]?",
-    "Count the stays in intensive care of patient {patient_id} that began [time_filter_global1].",
-)
-def _icu_visits(facts: EicuRecords, rng: random.Random) -> Drawn | None:
-    admission, stay = pick(rng, facts.intensive_stays)
-    window = choose_window(rng, stay.start, always=0, days=False)
-    patient_id = facts.patient_id(admission.subject_id)
-    query = f"select count( distinct patient.patientunitstayid ) from patient where patient.uniquepid = '{patient_id}'"
-    slots = {"time_filter_global1": window.phrase}
-    return Drawn({"patient_id": patient_id}, query + window.sql("patient.unitadmittime"), slots, {0: window.tag})
+ask_days_in_hospital(EICU)
+ask_hours_in_intensive_care(EICU)
+ask_number_of_intensive_stays(EICU)
 
 
 def _exact_stay(column: str, facts: EicuRecords, rng: random.Random) -> Drawn | None:
