@@ -52,7 +52,7 @@ _UNQUOTED = str.maketrans("", "", "'\"()[]")
 def read_date(data: Any) -> date | None:
     """The date that an answer (JSON data of `medagentgym.sandbox.answers`) states; None where it states none."""
     if isinstance(data, str):
-        return _date_of_text(_folded(data)) if len(data) <= _LONGEST_TEXT else None
+        return date_of_text(_folded(data)) if len(data) <= _LONGEST_TEXT else None
     whole = _single(data)
     if whole is not None:
         return read_date(whole)
@@ -97,7 +97,8 @@ def _single(data: Any) -> Any:
     return data[0] if isinstance(data, list) and len(data) == 1 and not isinstance(data[0], list) else None
 
 
-def _date_of_text(text: str) -> date | None:
+def date_of_text(text: str) -> date | None:
+    """The date that a text is, its case and white space folded; None where it is none."""
     text = _WEEKDAY.sub("", text, count=1) if _WEEKDAY.match(text) else text
     if match := _NUMBERS.fullmatch(text):
         first, second, year = int(match[1]), int(match[3]), int(match[4])

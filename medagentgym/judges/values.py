@@ -6,13 +6,15 @@ The gold side decides how a pair is compared:
   nothing else.
 - *Booleans*: where the reference is boolean, a gold of 0 or 1 equals `False`/`True`, the numbers 0 and 1, and the words no/yes and false/true.
   Anywhere else a boolean equals booleans only, never a number: `True` is no count.
-- *Numbers*, also where written as text (`"4019"`, `"1,234"`, but not `"0389"`: a leading zero makes a code). A whole gold equals the same number
-  only, so that counts and identifiers never blur into each other; `1` equals `1.0`. A gold that is not whole equals what lies within
+- *Numbers*, also where written as text (`"4019"`, `"1,234"`, `".5"`, `"5."`, but not `"0389"`: a leading zero makes a code). A whole gold equals the
+  same number only, so that counts and identifiers never blur into each other; `1` equals `1.0`. A gold that is not whole equals what lies within
   `RELATIVE_TOLERANCE` of it or `ABSOLUTE_TOLERANCE`; and the gold rounded to the decimals that the answer shows, one at least, as long as rounding
-  cost no more than `ROUNDING_TOLERANCE` of the gold (0.0 is not the rounded form of every small number).
+  cost no more than `ROUNDING_TOLERANCE` of the gold (0.0 is not the rounded form of every small number). A gold that is a text of the database
+  (`"518.82"`, a code) is not rounded: 518.820 is that code, 518.8 is another one.
 - *Dates and times* by value, to the gold's precision: a gold that is a date equals every time of that day, a gold in minutes every second of that
-  minute; a gold with seconds equals a date only where it is that day's midnight. Forms: ISO, month/day/year as the questions write it, and dates with
-  the name of a month. UTC is the time as it stands; another time zone is another text.
+  minute; a gold with seconds equals a date only where it is that day's midnight. A date in any form of `medagentgym.judges.dates` with its year in
+  full; times with or without seconds, of twenty-four hours or of twelve with `am` or `pm`. UTC is the time as it stands; another time zone is another
+  text.
 - *Text*: equal after case-folding, Unicode compatibility folding, folding of white space, dashes and quotation marks, and without the space between a
   number and its unit (`5 mg` is `5mg`). A part of a text never equals it.
 
@@ -29,6 +31,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
+from medagentgym.judges.dates import date_of_text
+
 RELATIVE_TOLERANCE = 1e-6
 ABSOLUTE_TOLERANCE = 1e-9
 WHOLE_TOLERANCE = 1e-6
@@ -39,20 +43,32 @@ FEWEST_DECIMALS = 1
 MISSING_WORDS = frozenset({"", "none", "nan", "null", "nat", "<na>"})
 BOOLEAN_WORDS = {"true": True, "yes": True, "1": True, "y": True, "false": False, "no": False, "n": False, "0": False}
 
-_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?(?:e[+-]?\d{1,4})?", re.IGNORECASE | re.ASCII)
-_MOMENT = re.compile(r"(?P<day>\d{4}-\d{2}-\d{2})(?:[ T](?P<clock>\d{2}:\d{2}(?P<seconds>:\d{2}(?:\.\d{1,9})?)?)(?:Z|\+00:?00| UTC)?)?", re.ASCII)
-_WRITTEN_MOMENT = re.compile(r"(?P<day>.{8,20}?)(?:,? (?P<clock>\d{1,2}:\d{2}(?P<seconds>:\d{2})?))?", re.ASCII)
-_WRITTEN_DAYS = ("%m/%d/%Y", "%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y")
-_HAS_YEAR = re.compile(r"(?:\d{1,2}/\d{1,2}/|[a-z]{3,9}\.? \d{1,2}, |\d{1,2} [a-z]{3,9} )\d{4}\b", re.ASCII)
-_CLOCK = re.compile(r"(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)(?P<seconds>:[0-5]\d(?:\.\d{1,9})?)?", re.ASCII)
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,4})?",
+    re.IGNORECASE | re.ASCII,
+)
+_SECONDS = r"(?P<seconds>:[0-5]\d(?:\.\d{1,9})?)?"
+_CLOCK = rf"(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d){_SECONDS}"
+_HALF_DAY = rf"(?P<hour>0?[1-9]|1[0-2])(?::(?P<minute>[0-5]\d){_SECONDS})? ?(?P<half>[ap])\.?m\.?"
+_OF_DAY = (re.compile(r"(?=\d\d:)" + _CLOCK, re.ASCII), re.compile(_HALF_DAY, re.ASCII))
+_UTC = r"(?:z|\+00:?00| utc)?"
+_ISO_MOMENT = re.compile(rf"(?P<day>\d{{4}}-\d{{2}}-\d{{2}})(?:[ t](?=\d\d:){_CLOCK}{_UTC})?", re.ASCII)
+_DAY = r"(?P<day>.{8,30}?)"
+_MOMENTS = (
+    re.compile(rf"{_DAY}(?:(?:,? at |, | |(?<=\d)t){_CLOCK}{_UTC})?", re.ASCII),
+    re.compile(rf"{_DAY}(?:,? at |, | ){_HALF_DAY}", re.ASCII),
+)
+_HAS_YEAR = re.compile(r"(?<!\d)[12]\d{3}(?!\d)", re.ASCII)
 _ISO_DURATION = re.compile(r"(?P<sign>-?)p(?P<days>\d+)dt(?P<hours>\d+)h(?P<minutes>\d+)m(?P<seconds>\d+(?:\.\d+)?)s", re.ASCII)
 _WRITTEN_DURATION = re.compile(r"(?P<sign>-?)(?P<days>\d+) days?,? \+?(?P<hours>\d{1,2}):(?P<minutes>\d{2}):(?P<seconds>\d{2}(?:\.\d+)?)", re.ASCII)
 _SPACE_BEFORE_UNIT = re.compile(r"(?<=\d) (?=[a-z\u03bc%])")
+_SPACE_IN_NUMBER = re.compile(r"(?<=\d)[\u2009\u202f](?=\d{3}(?!\d))")
+"""Thin spaces, which group digits as commas do."""
 _MARKS = dict.fromkeys([*range(0x2010, 0x2016), 0x2212], "-") | dict.fromkeys((0x2018, 0x2019), "'") | dict.fromkeys((0x201C, 0x201D), '"')
 _INVISIBLE = dict.fromkeys((0x200B, 0xFEFF), "")
 _LONGEST_NUMBER = 60
-_LONGEST_TIME = 40
-_ENDS_OF_TIMES = frozenset("0123456789szc")
+_LONGEST_TIME = 50
+_ENDS_OF_TIMES = frozenset("0123456789szcm.")
 _LONGEST_WHOLE_BITS = 1000
 """A whole number beyond this cannot be subtracted from a float; no database holds one."""
 
@@ -71,6 +87,8 @@ class Value:
     """Numbers that are not whole, and numbers written with a decimal point: how many decimals are shown. 0: written as a whole number."""
     precision: Precision = "second"
     """Dates and times: the smallest unit that is shown."""
+    verbatim: bool = False
+    """Numbers: stands as a text in the database, so that a rounded form of it is another value."""
 
     @property
     def key(self) -> tuple[str, Any]:
@@ -134,7 +152,7 @@ def as_truth(value: Value) -> Value:
 def fold_text(text: str) -> str:
     """Text as it is compared: compatibility characters, case, white space, dashes and quotation marks folded."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_MARKS | _INVISIBLE)
+        text = unicodedata.normalize("NFKC", _SPACE_IN_NUMBER.sub("", text)).translate(_MARKS | _INVISIBLE)
     return " ".join(text.casefold().split())
 
 
@@ -142,7 +160,7 @@ def read_number(folded: str) -> Value | None:
     """The number that a folded text is, or None."""
     if len(folded) > _LONGEST_NUMBER or not _NUMBER.fullmatch(folded):
         return None
-    plain = folded.replace(",", "")
+    plain = folded.replace(",", "").removesuffix(".")
     if plain.lstrip("+-").isdigit():
         return Value("number", int(plain))
     number = float(plain)
@@ -153,7 +171,7 @@ def _read_text(text: str) -> Value:
     folded = fold_text(text)
     if folded in MISSING_WORDS:
         return MISSING
-    if folded[0] in "+-0123456789" and (text.isascii() or not _has_small_digits(text)):
+    if folded[0] in "+-.0123456789" and (text.isascii() or not _has_small_digits(text)):
         number = read_number(folded)
         if number is not None:
             return number
@@ -170,39 +188,43 @@ def _has_small_digits(text: str) -> bool:
 
 
 def _read_time(folded: str) -> Value | None:
-    if folded[0].isdigit():
-        iso = _MOMENT.fullmatch(folded.upper())
-        clock = _CLOCK.fullmatch(folded)
-        if iso:
-            return _moment(iso["day"], "%Y-%m-%d", iso["clock"], iso["seconds"])
-        if clock:
-            seconds = float((clock["seconds"] or ":0")[1:])
-            return Value(
-                "clock", int(clock["hour"]) * 3600 + int(clock["minute"]) * 60 + seconds, precision="second" if clock["seconds"] else "minute"
-            )
+    iso = _ISO_MOMENT.fullmatch(folded)
+    if iso:
+        return _moment(iso)
+    if folded[0].isdigit() and (":" in folded or folded[-1] in "m."):
+        for pattern in _OF_DAY:
+            if clock := pattern.fullmatch(folded):
+                hour, minute, seconds = _time_of_day(clock)
+                return Value("clock", hour * 3600 + minute * 60 + seconds, precision="second" if clock["seconds"] else "minute")
     duration = _ISO_DURATION.fullmatch(folded) or _WRITTEN_DURATION.fullmatch(folded)
     if duration:
         return Value("duration", _seconds(duration))
-    if _HAS_YEAR.match(folded):
-        written = _WRITTEN_MOMENT.fullmatch(folded)
-        if written:
-            found = (_moment(written["day"].replace(".", ""), form, written["clock"], written["seconds"]) for form in _WRITTEN_DAYS)
-            return next((moment for moment in found if moment), None)
+    if _HAS_YEAR.search(folded):
+        for pattern in _MOMENTS:
+            written = pattern.fullmatch(folded)
+            moment = _moment(written) if written else None
+            if moment:
+                return moment
     return None
 
 
-def _moment(day: str, form: str, clock: str | None, seconds: str | None) -> Value | None:
-    """A date with or without a time; None where it is none, such as a month 13."""
-    try:
-        at = datetime.strptime(day, form) if form != "%Y-%m-%d" else datetime.fromisoformat(day)
-        if clock is None:
-            return Value("moment", at, precision="day")
-        hour, minute = clock.split(":")[:2]
-        second = float((seconds or ":0")[1:])
-        at = at.replace(hour=int(hour), minute=int(minute), second=int(second), microsecond=int(second % 1 * 1e6))
-    except ValueError:
+def _moment(written: re.Match[str]) -> Value | None:
+    """A date with or without a time; None where the day is none, such as a month 13."""
+    day = date_of_text(written["day"])
+    if day is None:
         return None
-    return Value("moment", at, precision="second" if seconds else "minute")
+    if written["hour"] is None:
+        return Value("moment", datetime(day.year, day.month, day.day), precision="day")
+    hour, minute, seconds = _time_of_day(written)
+    at = datetime(day.year, day.month, day.day, hour, minute, int(seconds), int(seconds % 1 * 1e6))
+    return Value("moment", at, precision="second" if written["seconds"] else "minute")
+
+
+def _time_of_day(written: re.Match[str]) -> tuple[int, int, float]:
+    """Hour, minute and seconds; those that are not written are 0."""
+    half = written.groupdict().get("half")
+    hour = int(written["hour"]) % 12 + (12 if half == "p" else 0) if half else int(written["hour"])
+    return hour, int(written["minute"] or 0), float((written["seconds"] or ":0")[1:])
 
 
 def _seconds(duration: re.Match[str]) -> float:
@@ -230,6 +252,8 @@ def _equal_numbers(gold: Value, answer: Value) -> bool:
     if isinstance(expected, int):
         return isinstance(given, float) and abs(expected - given) <= min(WHOLE_TOLERANCE, max(ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE * abs(expected)))
     difference = abs(expected - given)
+    if gold.verbatim:
+        return bool(difference <= ABSOLUTE_TOLERANCE)
     if difference <= max(RELATIVE_TOLERANCE * abs(expected), ABSOLUTE_TOLERANCE):
         return True
     half_a_unit = 0.5 * 10.0**-answer.decimals * (1 + 1e-9)
