@@ -2,10 +2,11 @@
 
 - A yes-or-no column: truth values in every form are the same two values.
 - A column with a unit that follows from the SQL (days of a stay, years of age): `"12 days"` and a duration of twelve days are 12. Units of time are
-  converted. Another unit, or a unit where none is known, is another text.
+  converted, and added up (`"5 days, 3 hours"`). Another unit, or a unit where none is known, is another text.
 - A share: `"45 %"` is the number that the gold's scale gives it.
 - A coded column: the code and its plain word are one value, either way (`m` and `male`). Only codes that stand for one word in all tables are in
   `CODED_VALUES`. Routes of administration are not: the tables hold `po` beside `oral` and `iv` beside `intravenous` as values of their own.
+- Its part: the one word of `PARTS` in its name (`min(valuenum)`: the minimum). A column of an answer that is named `lowest` is that one and no other.
 """
 
 from __future__ import annotations
@@ -34,12 +35,30 @@ UNIT_WORDS: dict[str, str] = {
         "month": "month months",
         "year": "year years yr yrs yearold yearsold",
         "ml": "ml mls milliliter milliliters millilitre millilitres",
-        "dollar": "$ usd dollar dollars",
+        "dollar": "$ us$ usd dollar dollars",
         "percent": "% percent",
     }.items()
     for word in words.split()
 }
 """Words for units, without spaces."""
+
+PARTS: Mapping[str, str] = {
+    "minimum": "min minimum lowest smallest",
+    "maximum": "max maximum highest largest",
+    "mean": "avg average mean",
+    "sum": "sum total",
+    "count": "count counts",
+    "first": "first earliest",
+    "last": "last latest",
+    "systolic": "systolic systemicsystolic sbp",
+    "diastolic": "diastolic systemicdiastolic dbp",
+}
+"""What a column may be of several alike, and the words for it."""
+
+_PART_OF_WORD = {word: part for part, words in PARTS.items() for word in words.split()}
+_WORDS = re.compile(r"[A-Z]*[a-z]+|[A-Z]+")
+"""The words of a name: `maxValue`, `max_value` and `MAX(value)` have the same."""
+_LONGEST_NAME = 1_000
 
 _GENDERS = {"m": "male", "f": "female"}
 _LANGUAGES = {"engl": "english", "span": "spanish", "russ": "russian", "poli": "polish", "mand": "mandarin", "port": "portuguese"}
@@ -66,7 +85,9 @@ CODED_VALUES: Mapping[str, Mapping[str, str]] = {
 """Column -> code -> plain word. Care units: https://mimic.mit.edu/docs/iii/tables/transfers/. The flag of death is that of TREQS (MIMIC-III's
 `HOSPITAL_EXPIRE_FLAG`)."""
 
-_NUMBER_WITH_UNIT = re.compile(r"(?P<dollar>\$?)(?P<number>[+-]?[\d.,]+)(?P<unit>[a-z%$ -]*)", re.ASCII)
+_AMOUNT_OF_TIME = re.compile(r"(?P<number>\d{1,7}) ?(?P<unit>[a-z]+)(?:,? and |, | |$)", re.ASCII)
+_LONGEST_AMOUNT = 80
+_NUMBER_WITH_UNIT = re.compile(r"(?P<dollar>(?:(?:us)?\$|usd )?)(?P<number>[+-]?[\d.,]+)(?P<unit>[a-z%$ -]*)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -118,6 +139,9 @@ class Column:
     def _quantity(self, text: str) -> Value | None:
         if self.unit is None and self.share is None:
             return None
+        seconds = _added_up(text) if self.unit in TIME_UNITS else None
+        if seconds is not None:
+            return number_value(seconds / TIME_UNITS[str(self.unit)])
         match = _NUMBER_WITH_UNIT.fullmatch(text)
         number = read_number(match["number"]) if match else None
         if match is None or number is None:
@@ -132,6 +156,23 @@ class Column:
         return None
 
 
+def _added_up(text: str) -> float | None:
+    """Seconds of a length of time in several units, the larger ones first; None for any other text."""
+    if len(text) > _LONGEST_AMOUNT:
+        return None
+    lengths: list[float] = []
+    seconds, position = 0.0, 0
+    while position < len(text):
+        amount = _AMOUNT_OF_TIME.match(text, position)
+        length = TIME_UNITS.get(UNIT_WORDS.get(amount["unit"], "")) if amount else None
+        if amount is None or length is None or (lengths and length >= lengths[-1]):
+            return None
+        lengths.append(length)
+        seconds += int(amount["number"]) * length
+        position = amount.end()
+    return seconds if len(lengths) > 1 else None
+
+
 def columns_of(gold: Mapping[str, Any]) -> tuple[Column, ...] | None:
     """The columns of a gold as JSON data; None where only a flat list of values is known."""
     names = gold.get("columns")
@@ -139,6 +180,12 @@ def columns_of(gold: Mapping[str, Any]) -> tuple[Column, ...] | None:
         return None
     boolean, units, share = bool(gold.get("boolean", False)), gold.get("units") or [None] * len(names), gold.get("percent")
     return tuple(Column(str(name), boolean, unit, share if len(names) == 1 else None) for name, unit in zip(names, units, strict=True))
+
+
+def parts_of(name: str) -> set[str]:
+    """The keys of `PARTS` of which a column's name has a word; none for a sub-query, whose words are not what it is."""
+    words = [word.lower() for word in _WORDS.findall(name[:_LONGEST_NAME])]
+    return set() if "select" in words else {_PART_OF_WORD[word] for word in words if word in _PART_OF_WORD}
 
 
 def plain_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Texts that hold data: `"[(12,)]"`, `"{'count': 12}"`, `'["a", "b"]'`, `"array([1, 2])"`, as Python or JSON writes them.
+"""Texts that hold data: `"[(12,)]"`, `"{'count': 12}"`, `'["a", "b"]'`, `"array([1, 2])"`, `"np.int64(12)"`, as Python or JSON writes them.
 
 Own reading instead of `ast.literal_eval`, which knows neither `nan` nor what NumPy and pandas write, takes seconds and much memory for large texts,
 and may bring the interpreter down with a deeply nested one. Nothing in the text is run.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 MAX_DEPTH = 40
@@ -28,8 +28,10 @@ _CONSTANTS: dict[str, Any] = {
     **dict.fromkeys(("inf", "Infinity"), "Infinity"),
 }
 _TIMES = {"datetime", "date", "time"}
-_CONTAINERS = {"array", "Index", "list", "tuple", "set", "frozenset", "dict", "deque", "Counter", "OrderedDict", "DatetimeIndex", "RangeIndex"}
-_SCALARS = {"Timestamp", "datetime64", "Decimal", "Period", "str", "str_", "int", "float", "bool", "bool_"} | {
+_CONTAINERS = {"array", "Index", "list", "tuple", "set", "frozenset", "dict", "deque", "Counter", "OrderedDict", "DatetimeIndex", "RangeIndex"} | {
+    f"dict_{part}" for part in ("keys", "values", "items")
+}
+_SCALARS = {"Timestamp", "Timedelta", "datetime64", "Decimal", "Period", "str", "str_", "int", "float", "bool", "bool_"} | {
     f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64)
 }
 
@@ -39,17 +41,20 @@ class NotDataError(ValueError):
 
 
 def data_in(text: str) -> Any:
-    """What a text holds, in the scheme of `medagentgym.sandbox.answers`: a container, or the text between quotation marks.
+    """What a text holds, in the scheme of `medagentgym.sandbox.answers`: a container, the text between quotation marks, the one value that a
+    constructor (`Timestamp('2105-12-31')`) or a pair of parentheses holds, or a constant of a library (`np.True_`).
 
     Raises `NotDataError` for any other text, such as a bare number or word, which is its own value.
     """
     stripped = text.strip()
+    if "." in stripped and stripped in _CONSTANTS:
+        return _CONSTANTS[stripped]
     if len(stripped) > LONGEST_TEXT or stripped[-1:] not in ("]", ")", "}", "'", '"'):
         raise NotDataError
     reader = _Reader(stripped)
     data = reader.value(0)
     reader.skip_space()
-    if reader.position != len(stripped) or not isinstance(data, (list, dict, str)):
+    if reader.position != len(stripped):
         raise NotDataError
     return data
 
@@ -111,17 +116,20 @@ class _Reader:
 
     def _call(self, name: str, depth: int) -> Any:
         arguments: list[Any] = []
+        named: dict[str, Any] = {}
         while not self._take(")"):
             keyword = _NAME.match(self.text, self.position)
             if keyword and self.text[keyword.end() : keyword.end() + 1] == "=":
                 self.position = keyword.end() + 1
-                self._keyword_value(depth)
+                named[keyword[0]] = self._keyword_value(depth)
             else:
                 arguments.append(self.value(depth + 1))
             self._take(",")
             self.skip_space()
         if name in _TIMES and len(arguments) >= 2 and all(isinstance(number, int) for number in arguments):
             return _time(name, arguments)
+        if name == "timedelta":
+            return _duration(arguments, named)
         if name in _CONTAINERS and not arguments:
             return []
         if name in _CONTAINERS and isinstance(arguments[0], (list, dict)):
@@ -130,13 +138,13 @@ class _Reader:
             return arguments[0]
         raise NotDataError
 
-    def _keyword_value(self, depth: int) -> None:
-        """A keyword's value (`dtype=object`) says nothing of the data; any name will do."""
+    def _keyword_value(self, depth: int) -> Any:
+        """A keyword's value; None for a name (`dtype=object`), which says nothing of the data."""
         name = _NAME.match(self.text, self.position)
         if name:
             self.position = name.end()
-        else:
-            self.value(depth + 1)
+            return None
+        return self.value(depth + 1)
 
     def _take(self, mark: str) -> bool:
         self.skip_space()
@@ -183,6 +191,17 @@ def _time(name: str, numbers: list[int]) -> str:
     except (ValueError, TypeError, OverflowError) as error:
         raise NotDataError from error
     return at.date().isoformat() if name == "date" else at.isoformat(sep=" ")
+
+
+def _duration(arguments: list[Any], named: dict[str, Any]) -> str:
+    """As `medagentgym.sandbox.answers` writes a `timedelta`."""
+    try:
+        duration = timedelta(*arguments, **named)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise NotDataError from error
+    size = abs(duration)
+    seconds = size.seconds % 60 + size.microseconds / 1_000_000
+    return f"{'-' if duration < timedelta() else ''}P{size.days}DT{size.seconds // 3600}H{size.seconds // 60 % 60}M{seconds:f}S"
 
 
 def _end(match: re.Match[str] | None) -> int:

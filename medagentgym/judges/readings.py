@@ -2,8 +2,9 @@
 
 | answer | read as |
 |---|---|
-| one value | one row of that value; a text with commas, semicolons or line breaks also as that many values |
+| one value | one row of that value; a text with commas, semicolons, line breaks or "and" also as that many values, without bullets |
 | a text that holds data | those data (`medagentgym.judges.literals`) |
+| a text in dress: `Answer: 12`, `**12**`, `12.` | also the text without it |
 | list, tuple, set, array of values | that many rows of one value; where the gold is one row of that many columns, that row |
 | list of lists, tuples, arrays | one row each |
 | list of mappings with the same keys | one row each, with the keys as names of the columns |
@@ -13,7 +14,7 @@
 | table of one column whose index is texts | also one row, the index being the names (a row taken out of a DataFrame) |
 | mapping to values | one row with the keys as names; and rows of key and value (counts) |
 | mapping to lists, or to mappings with the same keys | columns with the keys as names |
-| mapping from 0, 1, 2, ... | the list of its values |
+| mapping from 0, 1, 2, ..., also as texts | the list of its values |
 | mapping of one key to anything | also that alone: the key is a label |
 | anything else | nothing |
 """
@@ -29,8 +30,15 @@ from medagentgym.judges.final_answer import held_data
 from medagentgym.sandbox.answers import as_rows, is_scalar, kind
 
 _LISTED = re.compile(r"[,;\n]")
+_AND = re.compile(r"(?:,\s*|\s)and\s", re.IGNORECASE)
+_BULLET = re.compile(r"[-*\u2022]\s+(?=\S)")
+_NUMBERED = re.compile(r"(?P<position>\d{1,4})[.)]\s+(?=\S)", re.ASCII)
+_LABEL = re.compile(r"(?:the )?(?:final )?(?:answer|result)s?\s?[:=]\s?(?=\S)", re.IGNORECASE)
+_WRAPPINGS = ("**", "`")
+_LONGEST_DRESSED = 100_000
+_MOST_MARKED = 10_000
 _DEEPEST = 4
-"""Containers of one element, and texts in quotation marks, are opened so often at most."""
+"""Containers of one element, and texts in quotation marks or dress, are opened so often at most."""
 
 Rows = Sequence[Sequence[Any]]
 
@@ -73,9 +81,58 @@ def _of_text(text: str, depth: int) -> Iterator[Reading]:
     if held is not text:
         yield from readings(held, depth + 1)
         return
-    listed = [[part.strip()] for part in _LISTED.split(text.strip())]
-    if len(listed) > 1 and all(part for (part,) in listed):
-        yield Reading(listed, flat=True)
+    for parts in _lists_in(text.strip()):
+        yield Reading([[part] for part in parts], flat=True)
+    bare = _undressed(text)
+    if bare != text:
+        yield from readings(bare, depth + 1)
+
+
+def _lists_in(text: str) -> Iterator[list[str]]:
+    """The values that a text lists; commas of a list in lines, and "and", as parts of the values first."""
+    if len(text) > _LONGEST_DRESSED:
+        yield from _parts(_LISTED.split(text))
+        return
+    for mark in "\n;":
+        if mark in text and len(set(_LISTED.findall(text))) > 1:
+            yield from _parts(text.split(mark))
+    yield from _parts(_LISTED.split(text))
+    if _AND.search(text):
+        yield from _parts(_LISTED.split(_AND.sub(",", text)))
+
+
+def _parts(split: Sequence[str]) -> Iterator[list[str]]:
+    """The parts of a list, and the same without its marks; none where a part is empty, or there is one only."""
+    parts = [part.strip() for part in split]
+    if len(parts) > 1 and all(parts):
+        yield parts
+        if len(parts) <= _MOST_MARKED:
+            bare = _without_marks(parts)
+            if bare != parts:
+                yield bare
+
+
+def _without_marks(parts: list[str]) -> list[str]:
+    """The lines of a list without bullets, or without their numbers 1, 2, 3, ..., where all have them."""
+    for pattern in (_BULLET, _NUMBERED):
+        marks = [pattern.match(part) for part in parts]
+        if all(marks) and (pattern is _BULLET or [int(mark["position"]) for mark in marks if mark] == list(range(1, len(parts) + 1))):
+            return [part[mark.end() :] for part, mark in zip(parts, marks, strict=True) if mark]
+    return parts
+
+
+def _undressed(text: str) -> str:
+    """The text without what says nothing of the value: the word "answer" before it, marks of Markdown around it, a full stop after it."""
+    bare = text.strip()
+    if len(bare) > _LONGEST_DRESSED:
+        return text
+    label = _LABEL.match(bare)
+    if label:
+        return bare[label.end() :]
+    for mark in _WRAPPINGS:
+        if bare.startswith(mark) and bare.endswith(mark) and len(bare) > 2 * len(mark) and mark not in bare[len(mark) : -len(mark)]:
+            return bare[len(mark) : -len(mark)]
+    return bare[:-1] if len(bare) > 1 and bare[-1] == "." and bare[-2] != "." else text
 
 
 def _of_list(data: list[Any], depth: int) -> Iterator[Reading]:
@@ -99,7 +156,7 @@ def _of_mapping(data: dict[str, Any], depth: int) -> Iterator[Reading]:
             yield Reading([values], tuple(names))
         yield from _columns(names, values)
     yield from _checked(as_rows(data))
-    if values and not names and all(type(key) is int and key == position for position, (key, _) in enumerate(data["items"])):
+    if values and all(type(key) in (int, str) and str(key) == str(position) for position, (key, _) in enumerate(data["items"])):
         yield from readings(values, depth + 1)
     if len(values) == 1 and not is_scalar(values[0]):
         yield from readings(values[0], depth + 1)

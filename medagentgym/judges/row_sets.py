@@ -17,11 +17,12 @@ equal in `medagentgym.judges.values` and `medagentgym.judges.columns`. `docs/jud
 
 - Rows are compared as sets: repeated rows do not count. An answer with fewer rows than the gold has distinct ones is wrong even where rounding makes
   rows of the gold alike.
-- Columns may come in another order. A column that the answer gives the name of one of the gold's is that one. The others may be permuted where one
-  permutation, the same for all rows, makes the sets of rows equal. Two unnamed numbers in the wrong order (blood pressures) are therefore right;
-  with the names of the gold's columns at the wrong numbers they are wrong.
-- A gold without rows, or of nothing but nulls, is answered by "nothing": `None`, NaN, an empty list or table, or one of `NOTHING_WORDS`. 0 and False
-  are not nothing.
+- Columns may come in another order. A column that the answer gives the name of one of the gold's is that one. So is one whose name says in other
+  words that it is the minimum, the mean, the last and so on (`medagentgym.judges.columns.PARTS`), where one column of either side says so. The others
+  may be permuted where one permutation, the same for all rows, makes the sets of rows equal. Two unnamed numbers in the wrong order (blood pressures)
+  are therefore right; under names that say which is which they are wrong.
+- A gold without rows, or of nothing but nulls, is answered by "nothing": `None`, NaN, an empty list or table, or words for it
+  (`medagentgym.judges.nothing`). 0 and False are not nothing.
 - An object that is no plain data equals nothing.
 """
 
@@ -34,43 +35,15 @@ from functools import cached_property
 from typing import Any
 
 from medagentgym.judges.base import Evidence, Verdict
-from medagentgym.judges.columns import Column, Share, columns_of, plain_name
+from medagentgym.judges.columns import PARTS, Column, Share, columns_of, parts_of, plain_name
 from medagentgym.judges.final_answer import NO_ANSWER, final_answer
 from medagentgym.judges.gold_keys import gold_keys
+from medagentgym.judges.nothing import says_nothing
 from medagentgym.judges.readings import Reading, readings
 from medagentgym.judges.references import KEY_SEPARATOR, ReferenceStatus, ReferenceSummary
 from medagentgym.judges.row_matching import GoldRows, Row, RowKey, row_key
-from medagentgym.judges.values import Value, fold_text, number_value, read_value
+from medagentgym.judges.values import Value, number_value, read_value
 
-NOTHING_WORDS = frozenset(
-    {
-        "n/a",
-        "nothing",
-        "nothing found",
-        "empty",
-        "not found",
-        "not available",
-        "no answer",
-        "no data",
-        "no data found",
-        "no data available",
-        "no record",
-        "no records",
-        "no record found",
-        "no records found",
-        "no such record",
-        "no such records",
-        "no matching record",
-        "no matching records",
-        "no matching records found",
-        "no result",
-        "no results",
-        "no results found",
-        "no value",
-        "no rows",
-    }
-)
-"""Wordings that say "nothing" as the whole of an answer, case and a full stop apart."""
 _MOST_PERMUTATIONS = 50
 _FEWEST_PERMUTATIONS = 6
 """All orders of three columns, whatever the number of rows."""
@@ -163,7 +136,7 @@ class Accepted:
     def read(cls, form: Mapping[str, Any], columns: tuple[Column, ...] | None, boolean: bool) -> Accepted:
         """Read a gold or one of its alternatives."""
         cell = Column(boolean=boolean)
-        rows, among = (tuple(_typed_rows(form.get(name) or (), columns, cell)) for name in ("rows", "among"))
+        rows, among = (tuple(_typed_rows(form.get(name) or (), columns, cell, verbatim=columns is not None)) for name in ("rows", "among"))
         ranks = form.get("ordered")
         pick = int(form.get("pick") or 0)
         if columns is None:
@@ -260,7 +233,7 @@ class Accepted:
         """For each column of the gold the position of the answer's column that may be it: as they stand first, then every order that may be right."""
         columns = self.columns or ()
         width = len(columns)
-        pinned = _pinned(names, columns)
+        pinned = self._pinned(names, rows) if width > 1 else {}
         as_they_stand = _fill(pinned, width)
         yield as_they_stand
         if width == 1 or len(pinned) == width:
@@ -271,6 +244,23 @@ class Accepted:
                 yield order
             if tried >= _MOST_PERMUTATIONS or (tried >= _FEWEST_PERMUTATIONS and tried * len(rows) > _MOST_PERMUTED_ROWS):
                 return
+
+    def _pinned(self, names: Sequence[str] | None, rows: Sequence[Row]) -> dict[int, int]:
+        """Position of a column of the gold -> position of the answer's column that its name makes that one."""
+        if names is None:
+            return {}
+        columns = self.columns or ()
+        given, expected = [plain_name(name) for name in names], [column.plain_name for column in columns]
+        pinned = {ours: given.index(str(name)) for ours, name in enumerate(expected) if given.count(str(name)) == expected.count(name) == 1}
+        of_given, of_expected = ([parts_of(str(name)) for name in of] for of in (names, (column.name for column in columns)))
+        for part in PARTS:
+            ours, theirs = ([position for position, parts in enumerate(of) if part in parts] for of in (of_expected, of_given))
+            if not len(ours) == len(theirs) == 1 == len(of_expected[ours[0]]) == len(of_given[theirs[0]]):
+                continue
+            alike = _kinds(self.rows + self.among, ours[0]) & _kinds(rows, theirs[0])  # `max_drug` beside `n` is no maximum of a number
+            if alike and ours[0] not in pinned and theirs[0] not in pinned.values():
+                pinned[ours[0]] = theirs[0]
+        return pinned
 
     def _fitting(self, position: int, candidates: Iterable[int], rows: Sequence[Row]) -> list[int]:
         """The columns of the answer whose every value is one of a column of the gold."""
@@ -361,13 +351,19 @@ def _cells(row: Any) -> Sequence[Any]:
     return row if isinstance(row, (list, tuple)) else [row]
 
 
-def _typed_rows(rows: Iterable[Any], columns: Sequence[Column] | None, cell: Column) -> Iterator[Row]:
+def _typed_rows(rows: Iterable[Any], columns: Sequence[Column] | None, cell: Column, *, verbatim: bool = False) -> Iterator[Row]:
     for row in rows:
-        values = list(map(read_value, _cells(row)))
+        values = list(map(_read_verbatim if verbatim else read_value, _cells(row)))
         if columns is None or len(columns) != len(values):
             yield tuple([cell.read(value) for value in values])
         else:
             yield tuple([column.read(value) for column, value in zip(columns, values, strict=True)])
+
+
+def _read_verbatim(raw: Any) -> Value:
+    """A cell of the database: a number that it holds as a text is not rounded."""
+    value = read_value(raw)
+    return replace(value, verbatim=True) if value.kind == "number" and isinstance(raw, str) else value
 
 
 def _read_rows(rows: Iterable[Sequence[Any]]) -> list[Row]:
@@ -394,18 +390,13 @@ def _other_form(value: Value, share: Share) -> Value:
 
 def _reads_as_nothing(reading: Reading) -> bool:
     cells = [cell for row in reading.rows for cell in row]
-    if len(cells) == 1 and isinstance(cells[0], str) and fold_text(cells[0]).rstrip(".!") in NOTHING_WORDS:
+    if len(cells) == 1 and isinstance(cells[0], str) and says_nothing(cells[0]):
         return True
     return all(read_value(cell).kind == "missing" for cell in cells)
 
 
-def _pinned(names: Sequence[str] | None, columns: Sequence[Column]) -> dict[int, int]:
-    """Position of a column of the gold -> position of the answer's column of the same name, where no other column of either side has that name."""
-    if names is None:
-        return {}
-    given = [plain_name(name) for name in names]
-    expected = [column.plain_name for column in columns]
-    return {ours: given.index(str(name)) for ours, name in enumerate(expected) if given.count(str(name)) == expected.count(name) == 1}
+def _kinds(rows: Sequence[Row], position: int) -> set[str]:
+    return {row[position].kind for row in rows}
 
 
 def _fill(pinned: Mapping[int, int], width: int) -> tuple[int, ...]:

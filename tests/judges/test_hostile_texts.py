@@ -28,6 +28,21 @@ TEXTS = {
     "letters": "a" * MANY,
     "days": "1 day " * (MANY // 6),
     "slashes": "1/" * (MANY // 2),
+    "points": "." * MANY,
+    "conjunctions": "a" + " and" * (MANY // 4),
+    "listed_conjunctions": ", and " * (MANY // 6),
+    "bullets": "- a\n" * (MANY // 4),
+    "spaced_bullets": "-" + " " * MANY + "a\n- b",
+    "numbering": "\n".join(f"{number}. a" for number in range(1, MANY // 9)),
+    "labels": "answer: " * (MANY // 8),
+    "bold": "**" * (MANY // 2),
+    "grave_accents": "`" * MANY,
+    "denials": "no " * (MANY // 3) + "found",
+    "denial_without_end": "there are no " + "a" * MANY,
+    "empty_tables": "series([], " * (MANY // 11) + ")",
+    "thin_spaces": "1\u2009" * (MANY // 2),
+    "nested_calls": "timedelta(" * (MANY // 10) + ")",
+    "afternoons": "11:59 pm " * (MANY // 9),
 }
 
 
