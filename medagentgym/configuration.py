@@ -74,6 +74,9 @@ def instance_range(config: Config, count: int) -> range:
     Raises `UserError` where either lies beyond the file or nothing is between them.
     """
     where = f"{config.config_path}: " if config.config_path else ""
+    if count == 0:
+        key = f"data.synthetic.{config.mode}" if config.data.synthetic is not None else "mode"
+        raise UserError(f"{where}{key}: task {config.task} has no {config.mode} instance; ask for some, or choose the other mode")
     size = f"the {config.mode} file of {config.task} has {count} instances"
     if config.start_idx >= count:
         raise UserError(f"{where}start_idx: {config.start_idx} is beyond the last instance; {size}, counted from 0")

@@ -29,6 +29,7 @@ from medagentgym.policy import check_data_policy
 from medagentgym.record import EpisodeKey, episode_file, parse_episode_file, read_object, write_text
 from medagentgym.tasks.base import Task
 from medagentgym.tasks.registry import get_task_class
+from medagentgym.tasks.selection import why_none_is_left
 
 SMALLEST_BATCH, LARGEST_BATCH, BATCHES = 20, 200, 16
 NO_SPENDING = frozenset({"-n", "--dry-run", "--dryrun", "--lint", "--unlock", "--list-rules", "--touch", "-t", "--summary", "--rulegraph", "--dag"})
@@ -90,9 +91,8 @@ class ExperimentPlan:
         wanted = instance_range(config, task.count(config))
         indices = [idx for idx in task.indices(config) if idx in wanted]
         if not indices:
-            raise UserError(
-                f"{config.task}: no instance is left to ask between start_idx {wanted.start} and end_idx {wanted.stop}; check the filters in `data`"
-            )
+            name = f"{config.task}/{config.result_dir_tag}/{config.mode}"
+            raise UserError(f"{name}: no instance is left to ask: {why_none_is_left(config, task)}")
         left_out = len(audited_indices(config)) - len(indices) if config.data.excludes_ungradable else 0
         keys = tuple(EpisodeKey(idx, rollout) for idx in indices for rollout in range(config.training.num_rollouts))
         return cls(config, number, keys, left_out)

@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
-from medagentgym.config import Config
+from medagentgym.audit.files import AUDIT_SCHEMA
+from medagentgym.built_data import BUILD_SCHEMA, SELECTION_KEYS, file_digest
+from medagentgym.config import Config, SyntheticConfig
 from medagentgym.configuration import load_config
 from medagentgym.errors import UserError
 from medagentgym.plan import Plan, batch_size, check, make_plan, plan_workflow, read_plan
+from medagentgym.record import write_json
+from medagentgym.synthetic import impossible_indices
 
 MADE_UP = {"synthetic": {"patients": 10, "train": 4, "test": 50}}
 
@@ -53,6 +57,80 @@ def test_planning_writes_nothing_and_the_plan_file_holds_what_was_planned() -> N
     planned.write()
     assert read_plan(Path(planned.file)) == [planned.experiments[0].config]
     assert Path("work").stat().st_mode & 0o777 == 0o700
+
+
+def refusal(**changes: Any) -> str:
+    with pytest.raises(UserError) as raised:
+        plan(**changes)
+    return str(raised.value)
+
+
+ALL = "from start_idx 0 to end_idx 50"
+IMPOSSIBLE = sorted(impossible_indices(SyntheticConfig.model_validate(MADE_UP["synthetic"]), "test"))
+ANSWERABLE = sorted(set(range(50)) - set(IMPOSSIBLE))
+
+
+@pytest.mark.parametrize(
+    ("task", "data", "said"),
+    [
+        (
+            "treqs",
+            {"impossible": "only"},
+            f"50 {ALL}, 0 after data.impossible: only; task treqs has no questions that the data cannot answer; set data.impossible to exclude, "
+            "or take a task that has some (eicu, mimic_iii)",
+        ),
+        ("medcalcbench", {"impossible": "only"}, "task medcalcbench has no questions that the data cannot answer"),
+        (
+            "mimic_iii",
+            {"impossible": "only", "only": ANSWERABLE},
+            f"{len(ANSWERABLE)} after data.only, 0 after data.impossible: only; "
+            f"the questions that the data cannot answer are others ({IMPOSSIBLE[0]}",
+        ),
+        ("mimic_iii", {"only": IMPOSSIBLE}, "0 after data.impossible: exclude; the data cannot answer any of these questions; set data.impossible"),
+        ("treqs", {"only": []}, "0 after data.only; name some of 0, 1, 2, 3, 4, ... in data.only, or set it to null for all"),
+        (
+            "treqs",
+            {"only": [1, 2, 3], "exclude": [1, 2, 3]},
+            "3 after data.only, 3 after data.impossible: exclude, 0 after data.exclude; data.exclude names all that remain; take some out of it",
+        ),
+    ],
+)
+def test_a_selection_that_leaves_nothing_names_the_key_that_did_it_and_what_each_left(task: str, data: dict[str, Any], said: str) -> None:
+    message = refusal(task=task, data={**MADE_UP, **data})
+    assert said in message and message.startswith(f"{task}/reference/test: no instance is left to ask: ")
+
+
+def test_so_does_one_of_a_part_of_the_instances_or_of_a_list_of_rollouts() -> None:
+    part = refusal(task="treqs", data={**MADE_UP, "only": [3]}, end_idx=3)
+    assert "3 from start_idx 0 to end_idx 3, 0 after data.only; name some of 0, 1, 2 in data.only" in part
+    Path("rollouts.json").write_text(json.dumps({"treqs": {"test": []}}))
+    listed = refusal(task="treqs", training={"rollout_indices": "rollouts.json"})
+    assert "0 after training.rollout_indices; name some of 0, 1, 2, 3, 4, ... in rollouts.json" in listed
+    none = refusal(task="treqs", mode="train", data={"synthetic": {"patients": 10, "train": 0}})
+    assert none == "data.synthetic.train: task treqs has no train instance; ask for some, or choose the other mode"
+
+
+def test_a_selection_from_built_data_that_leaves_nothing_names_the_key() -> None:
+    folder = Path("work/data/treqs")
+    config: dict[str, Any] = {"task": "treqs", "data": {**MADE_UP, "only": [0, 1]}}
+    wanted = plan(**config).experiments[0].config.data.model_dump(mode="json", exclude=set(SELECTION_KEYS))
+    write_json(folder / "build.json", {"schema": BUILD_SCHEMA, "configuration": wanted, "questions": {"test": {}}})
+    empty = [{"idx": idx, "is_impossible": False, "gold": {"status": "empty"}} for idx in range(50)]
+    (folder / "test_tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in empty))
+    said = refusal(**{**config, "data": {**config["data"], "empty_gold": "exclude"}})
+    assert "2 after data.only" in said and "0 after data.empty_gold: exclude; all that remain have an empty gold" in said
+    audit = Path("work/audit/treqs.csv")
+    audit.parent.mkdir()
+    audit.write_text("mode,idx,gradable\n" + "".join(f"test,{idx},False\n" for idx in range(50)))
+    write_json(audit.with_suffix(".json"), {"schema": AUDIT_SCHEMA, "data": file_digest(folder / "build.json")})
+    said = refusal(**{**config, "data": {**config["data"], "exclude": ["audit"]}})
+    assert "0 after data.exclude: audit; the audit says why none of them can be judged" in said
+
+
+def test_made_up_questions_have_no_stored_golds_and_that_is_said_before_anything_is_made() -> None:
+    planned = plan(data={**MADE_UP, "gold": "stored"})
+    with pytest.raises(UserError, match=r"^data\.gold: `stored` takes the answers of a question file, and made-up questions have none; set it to"):
+        planned.sources("mimic_iii")
 
 
 def test_extending_a_run_keeps_the_names_of_its_episodes() -> None:

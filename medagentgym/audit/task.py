@@ -52,11 +52,12 @@ def _audit_mode(configs: Sequence[Config], threads: int, tell: Callable[[str], N
     from medagentgym.sandbox import choose_backend
     from medagentgym.sandbox.pool import BoxPool
     from medagentgym.tasks.registry import get_task_class
+    from medagentgym.tasks.selection import why_none_is_left
 
     config = without_audit(configs[0])
     indices = sorted({idx for each in configs for idx in audited_indices(each)})
     if not indices:
-        raise UserError(f"{config.task}: no instance of mode {config.mode} is left to audit; check start_idx, end_idx and the filters in `data`")
+        raise UserError(f"{config.task}/{config.mode}: no instance is left to audit: {why_none_is_left(config, get_task_class(config.task))}")
     task = get_task_class(config.task)(config.work_dir / "data" / config.task, config)
     with infrastructure_boundary("sandbox"):
         backend = choose_backend(config.sandbox.backend)

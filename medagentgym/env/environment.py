@@ -27,6 +27,7 @@ from medagentgym.sandbox import box_spec, configured_limits
 from medagentgym.sandbox.base import Box, BoxSpec, StepResult
 from medagentgym.tasks.base import Instance, Task
 from medagentgym.tasks.execution import evidence_of
+from medagentgym.tasks.selection import why_none_is_left
 
 if TYPE_CHECKING:
     from medagentgym.config import Config
@@ -121,6 +122,8 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
         if idx is None:
             if self._indices is None:
                 self._indices = type(self.task).indices(self.config)
+            if not self._indices:
+                raise UserError(f"reset: no instance is left to draw: {why_none_is_left(self.config, type(self.task))}")
             idx = self._indices[int(self.np_random.integers(len(self._indices)))]
         if not isinstance(idx, int) or isinstance(idx, bool):
             raise UserError(f"reset: options['idx'] is {idx!r}; give the position of an instance as a whole number")

@@ -101,6 +101,11 @@ class Task(ABC):
         return set()
 
     @classmethod
+    def knows_impossible(cls) -> bool:
+        """Whether its question files may mark questions as impossible: where `impossible` is overridden."""
+        return any("impossible" in vars(base) for base in cls.__mro__[: cls.__mro__.index(Task)])
+
+    @classmethod
     @abstractmethod
     def sources(cls, config: Config) -> list[Path]:
         """The files that the build reads (a few; a directory's files may be summed up by one of them)."""

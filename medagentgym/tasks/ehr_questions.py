@@ -87,10 +87,9 @@ class EhrQuestionTask(Task):
     @classmethod
     def sources(cls, config: Config) -> list[Path]:
         """The files that the build reads: tables, those that exist, and question files."""
-        source = source_of(config.data)
+        source, paths = source_of(config.data), [file.path for file in cls.question_files(config).values()]
         if source == "synthetic":
             return []
-        paths = [file.path for file in cls.question_files(config).values()]
         if config.data.sqlite_path is not None:
             return [config.data.sqlite_path, *paths]
         from medagentgym.ehr.raw_tables import table_files
@@ -126,10 +125,17 @@ class EhrQuestionTask(Task):
         return {idx for idx, impossible in enumerate(impossible_flags(file.path, file.key, cls.recipe.question_format)) if impossible}
 
     @classmethod
+    def knows_impossible(cls) -> bool:
+        """Whether the question set has them."""
+        return cls.recipe.question_format.has_impossible
+
+    @classmethod
     def question_files(cls, config: Config) -> dict[Mode, QuestionFile]:
         """The question files of all modes that the configuration names; none for made-up data. Raises `UserError` where there is none."""
         data = config.data
         if data.synthetic is not None:
+            if data.gold == "stored":
+                raise UserError("data.gold: `stored` takes the answers of a question file, and made-up questions have none; set it to `executed`")
             return {}
         if data.data_path is not None:
             names = cls.published_files

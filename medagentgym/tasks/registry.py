@@ -17,7 +17,9 @@ def task_names() -> list[str]:
 
 
 def get_task_class(name: str) -> type[Task]:
-    """The class of a task. Raises `UserError` naming the known tasks, the nearest first, where there is none of that name or it cannot be loaded."""
+    """The class of a task. Raises `UserError` naming the known tasks, the nearest first, where there is none of that name, it cannot be
+    loaded, or it lacks what every task has.
+    """
     found = next(iter(entry_points(group=ENTRY_POINT_GROUP, name=name)), None)
     if found is None:
         known = task_names()
@@ -28,6 +30,12 @@ def get_task_class(name: str) -> type[Task]:
         loaded = found.load()
     except (ImportError, AttributeError) as error:
         raise UserError(f"task: {name} ({found.value}) cannot be loaded ({one_line(error)}); install its package again") from error
+    except Exception as error:
+        told = f"{type(error).__name__}: {one_line(error)}"
+        raise UserError(f"task: {name} ({found.value}) cannot be loaded ({told}); correct the code of its package") from error
     if not (isinstance(loaded, type) and issubclass(loaded, Task)):
         raise UserError(f"task: {name} ({found.value}) is no task: not a subclass of medagentgym.tasks.base.Task")
+    missing = sorted(loaded.__abstractmethods__) + ([] if isinstance(getattr(loaded, "name", None), str) else ["name"])
+    if missing:
+        raise UserError(f"task: {name} ({found.value}) is no whole task: it lacks {', '.join(missing)} (docs/extending.md)")
     return loaded

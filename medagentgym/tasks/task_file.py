@@ -60,12 +60,22 @@ class TaskFileTask(Task):
     answer_form: ClassVar[str]
     """How the agent is told to leave its answer."""
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Raises `TypeError` for a task (a class with a `name`) that does not say how rows are built."""
+        super().__init_subclass__(**keywords)
+        said = {name for base in cls.__mro__[: cls.__mro__.index(TaskFileTask)] for name in vars(base)}
+        if "name" in said and said.isdisjoint(("built_row", "built_rows")):
+            raise TypeError(
+                f"{cls.__module__}.{cls.__qualname__}: a subclass of TaskFileTask with a name is a task, and needs a class method "
+                "built_row(row, config), or built_rows(rows, mode, config) (docs/extending.md)"
+            )
+
     # --- for a subclass to fill in --------------------------------------------------------------------------------------------------------------
 
     @classmethod
     def built_row(cls, row: SourceRow, config: Config) -> dict[str, Any]:
-        """The built row of a source row. Raises `UserError` for what is wrong with it."""
-        raise NotImplementedError
+        """The built row of a source row, for `built_rows`, where that is not overridden. Raises `UserError` for what is wrong with it."""
+        raise NotImplementedError(f"{cls.__name__}.built_row")  # out of reach for a task: see __init_subclass__
 
     @classmethod
     def built_rows(cls, rows: list[SourceRow], mode: Mode, config: Config) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ def test_an_unknown_task_is_answered_with_the_nearest_and_all_known() -> None:
         ("no.such.module:Task", "cannot be loaded"),
         ("medagentgym.errors:NoSuchTask", "cannot be loaded"),
         ("medagentgym.errors:UserError", "is no task"),
+        ("medagentgym.tasks.task_file:TaskFileTask", "is no whole task: it lacks judges, reference_code, name"),
     ],
 )
 def test_a_task_of_another_package_that_is_broken_is_named(monkeypatch: pytest.MonkeyPatch, value: str, complaint: str) -> None:
@@ -37,6 +38,16 @@ def test_a_task_of_another_package_that_is_broken_is_named(monkeypatch: pytest.M
     monkeypatch.setattr(registry, "entry_points", lambda **wanted: EntryPoints([entry_point]).select(**wanted))
     with pytest.raises(UserError, match=complaint):
         get_task_class("theirs")
+
+
+def test_what_a_package_raises_when_its_task_is_loaded_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    code = "from medagentgym.tasks.task_file import TaskFileTask\n\n\nclass Doses(TaskFileTask):\n    name = 'doses'\n"
+    (tmp_path / "unfinished_doses.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    entry_point = EntryPoint(name="doses", value="unfinished_doses:Doses", group=registry.ENTRY_POINT_GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda **wanted: EntryPoints([entry_point]).select(**wanted))
+    with pytest.raises(UserError, match=r"cannot be loaded \(TypeError: unfinished_doses\.Doses: .* needs a class method built_row\(row, config\)"):
+        get_task_class("doses")
 
 
 def test_records_are_credentialed_unless_made_up_or_said_not_to_be(tmp_path: Path) -> None:

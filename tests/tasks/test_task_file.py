@@ -75,6 +75,32 @@ def built(folder: Path, config: Config) -> Sums:
     return Sums(folder / "data", config)
 
 
+# --- a class of its own ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_task_that_says_nowhere_how_rows_are_built_is_refused_where_it_is_defined() -> None:
+    with pytest.raises(TypeError, match=r"Unsaid: .* needs a class method built_row\(row, config\), or built_rows\(rows, mode, config\)"):
+
+        class Unsaid(TaskFileTask):
+            name = "unsaid"
+
+
+def test_a_base_of_tasks_need_not_say_how_rows_are_built_and_a_task_may_say_it_for_all_rows_at_once() -> None:
+    class Shared(TaskFileTask):
+        answer_form = "Leave `answer`."
+
+    class Whole(Shared):
+        name = "whole"
+
+        @classmethod
+        def built_rows(cls, rows: list[SourceRow], mode: str, config: Config) -> list[dict[str, Any]]:
+            return [{"question": "?", "gold": {}} for _ in rows]
+
+    with pytest.raises(TypeError, match="built_row"):
+        type("Half", (Shared,), {"name": "half"})
+    type("Again", (Whole,), {"name": "again"})
+
+
 # --- files of rows ------------------------------------------------------------------------------------------------------------------------------
 
 
