@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-Rows = list[dict[str, Any]]
+from raw_tables import Rows, write_tables
 
 COLUMNS = {
     "patient": "patientunitstayid patienthealthsystemstayid gender age ethnicity hospitalid wardid admissionheight hospitaladmittime24 "
@@ -156,17 +153,5 @@ def raw_rows() -> dict[str, Rows]:
 
 def write_raw(folder: Path, rows: Mapping[str, Rows] | None = None, *, compressed: bool = False, upper_case: bool = False) -> Path:
     """Write raw tables (default: `raw_rows()`) as `*.csv` or `*.csv.gz`, names and headers in capitals or not."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for table, content in (raw_rows() if rows is None else rows).items():
-        columns = COLUMNS[table].split()
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([name.upper() for name in columns] if upper_case else columns)
-        writer.writerows([row.get(name, "") for name in columns] for row in content)
-        name = f"{table.upper() if upper_case else table}.csv"
-        if compressed:
-            with gzip.open(folder / f"{name}.gz", "wt", encoding="utf-8") as stream:
-                stream.write(text.getvalue())
-        else:
-            (folder / name).write_text(text.getvalue(), encoding="utf-8")
-    return folder
+    spelt = str.upper if upper_case else str
+    return write_tables(folder, raw_rows() if rows is None else rows, COLUMNS, compressed=compressed, spelt=spelt)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-Rows = list[dict[str, Any]]
+from raw_tables import Rows, write_tables
 
 COLUMNS = {
     "PATIENTS": "ROW_ID SUBJECT_ID GENDER DOB DOD EXPIRE_FLAG",
@@ -177,20 +174,8 @@ def raw_rows() -> dict[str, Rows]:
 
 def write_raw(folder: Path, rows: Mapping[str, Rows] | None = None, *, compressed: bool = False, lower_case: bool = False) -> Path:
     """Write raw tables (default: `raw_rows()`) as `*.csv` or `*.csv.gz`, names and headers in capitals or not."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for table, content in (raw_rows() if rows is None else rows).items():
-        columns = COLUMNS[table].split()
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([name.lower() for name in columns] if lower_case else columns)
-        writer.writerows([row.get(name, "") for name in columns] for row in content)
-        name = f"{table.lower() if lower_case else table}.csv"
-        if compressed:
-            with gzip.open(folder / f"{name}.gz", "wt", encoding="utf-8") as stream:
-                stream.write(text.getvalue())
-        else:
-            (folder / name).write_text(text.getvalue(), encoding="utf-8")
-    return folder
+    spelt = str.lower if lower_case else str
+    return write_tables(folder, raw_rows() if rows is None else rows, COLUMNS, compressed=compressed, spelt=spelt)
 
 
 def write_questions(path: Path, questions: Rows = QUESTIONS) -> Path:

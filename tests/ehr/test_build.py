@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import random
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from built_folder import manifest, table
 from raw_mimic import ADULTS, CHILD, ELDER, LONG_STAYER, raw_rows, write_questions, write_raw
 
 from medagentgym.built_data import QuestionFile
@@ -25,24 +25,11 @@ from medagentgym.ehr.mimic_iii import RECIPE
 from medagentgym.ehr.schema import FIRST_DAY, MIMIC_III, NOW
 from medagentgym.errors import UserError
 
-Table = list[dict[str, str]]
-
 
 def build(tmp_path: Path, raw: Path, *, name: str = "built", questions: list[dict[str, Any]] | None = None, **data: Any) -> Path:
     path = write_questions(tmp_path / f"{name}_questions.json", *([] if questions is None else [questions]))
     build_ehr(RECIPE, DatasetConfig(raw_path=raw, **data), {"test": QuestionFile(path, "data.questions.test")}, tmp_path / name)
     return tmp_path / name
-
-
-def table(folder: Path, name: str) -> Table:
-    with (folder / "database" / f"{name}.csv").open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def manifest(folder: Path) -> dict[str, Any]:
-    content = json.loads((folder / "build.json").read_text())
-    assert isinstance(content, dict)
-    return content
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import sqlite3
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from built_folder import Table, manifest, table
 from raw_eicu import ADULTS, COLUMNS, DAY, ELDER, QUESTIONS, raw_rows, write_raw
 from raw_mimic import write_questions
 
@@ -25,8 +24,6 @@ from medagentgym.ehr.eicu_schema import EICU
 from medagentgym.ehr.schema import NOW
 from medagentgym.errors import UserError
 
-Table = list[dict[str, str]]
-
 SEED = 1
 """With it, the second visit of patient 002-2, a year after the first, is before "now"."""
 
@@ -35,17 +32,6 @@ def build(tmp_path: Path, raw: Path, *, name: str = "built", questions: list[dic
     path = write_questions(tmp_path / f"{name}_questions.json", questions)
     build_ehr(RECIPE, DatasetConfig(raw_path=raw, **{"seed": SEED, **data}), {"test": QuestionFile(path, "data.questions.test")}, tmp_path / name)
     return tmp_path / name
-
-
-def table(folder: Path, name: str) -> Table:
-    with (folder / "database" / f"{name}.csv").open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def manifest(folder: Path) -> dict[str, Any]:
-    content = json.loads((folder / "build.json").read_text())
-    assert isinstance(content, dict)
-    return content
 
 
 def after(text: str, minutes: int) -> str:

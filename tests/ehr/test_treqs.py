@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import sqlite3
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from built_folder import manifest, table
 from raw_mimic import ELDER, LONG_STAYER, Rows, raw_rows, write_raw
 
 from medagentgym.built_data import QuestionFile
@@ -33,11 +33,6 @@ def build(folder: Path, raw: Path) -> Path:
     questions.write_text(json.dumps(QUESTION) + "\n", encoding="utf-8")
     build_ehr(RECIPE, DatasetConfig(raw_path=raw), {"test": QuestionFile(questions, "data.questions.test")}, folder / "built")
     return folder / "built"
-
-
-def table(folder: Path, name: str) -> list[dict[str, str]]:
-    with (folder / "database" / f"{name}.csv").open(newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +113,7 @@ def test_names_that_lie_beside_the_raw_tables_are_taken(tmp_path: Path) -> None:
     folder = build(tmp_path, raw)
     names = {row["SUBJECT_ID"]: row["NAME"] for row in table(folder, "DEMOGRAPHIC")}
     assert (names["1"], names["2"], names["3"]) == ("Paul Example", "Paula Example", person_name(3, "M"))
-    assert json.loads((folder / "build.json").read_text())["cohort"]["names"] == "as given"
+    assert manifest(folder)["cohort"]["names"] == "as given"
 
 
 def test_capitals_and_compression_of_the_raw_files_do_not_matter(tmp_path: Path, built: Path) -> None:

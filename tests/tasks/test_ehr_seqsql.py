@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ehr_tasks import built_task
 from raw_mimic import write_raw
 
 from medagentgym.config import Config
@@ -45,16 +46,11 @@ def write_tasks(path: Path, rows: list[dict[str, Any]] = ROWS) -> Path:
     return path
 
 
-def built_task(config: Config) -> EhrSeqSql:
-    EhrSeqSql.build(config, data_folder(config))
-    return EhrSeqSql(data_folder(config), config)
-
-
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> EhrSeqSql:
     folder = tmp_path_factory.mktemp("sequences")
     sources = {"raw_path": write_raw(folder / "raw"), "questions": {"test": write_tasks(folder / "test_tasks.jsonl")}, "sample_patients": 0}
-    return built_task(config_of(folder / "work", **sources))
+    return built_task(EhrSeqSql, config_of(folder / "work", **sources))
 
 
 def test_the_task_is_found_by_its_name() -> None:
@@ -136,14 +132,14 @@ def published(folder: Path, task: EhrSeqSql) -> Path:
 
 
 def test_the_published_layout_is_taken_as_it_is(tmp_path: Path, task: EhrSeqSql) -> None:
-    other = built_task(config_of(tmp_path, data_path=published(tmp_path / "published", task)))
+    other = built_task(EhrSeqSql, config_of(tmp_path, data_path=published(tmp_path / "published", task)))
     assert [other.instance(idx).record["gold"] for idx in range(6)] == [task.instance(idx).record["gold"] for idx in range(6)]
     assert other.manifest["comparable_with_published"] and other.data_digest() == task.data_digest()
 
 
 def test_a_database_that_exists_is_taken_with_task_files_of_its_own(tmp_path: Path, task: EhrSeqSql) -> None:
     files = {"test": write_tasks(tmp_path / "test_tasks.jsonl")}
-    other = built_task(config_of(tmp_path, sqlite_path=task.folder / "database" / "mimic_iii.sqlite", questions=files))
+    other = built_task(EhrSeqSql, config_of(tmp_path, sqlite_path=task.folder / "database" / "mimic_iii.sqlite", questions=files))
     assert other.instance(6).record["gold"]["rows"] == [[66]]
 
 
@@ -194,7 +190,7 @@ def test_the_reference_is_accepted_through_the_environment(task: EhrSeqSql) -> N
 @pytest.mark.slow
 def test_the_reference_is_accepted_on_made_up_sequences(tmp_path: Path) -> None:
     config = config_of(tmp_path, synthetic={"patients": 40, "seed": 2, "train": 5, "test": 45})
-    task = built_task(config)
+    task = built_task(EhrSeqSql, config)
     assert task.manifest["questions"]["test"]["error"] == task.manifest["questions"]["test"]["empty"] == 0
     assert not EhrSeqSql.is_credentialed(config)
     accepted = references_are_right(config)

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 import shutil
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ehr_tasks import accepted, built_task, planned_alone, reference_answer, write_published_tables
 from raw_eicu import QUESTIONS, write_raw
 from raw_mimic import write_questions
 
 from medagentgym.config import Config
 from medagentgym.ehr.eicu_schema import EICU
 from medagentgym.errors import UserError
-from medagentgym.judges.base import Evidence
 from medagentgym.tasks.eicu import Eicu
 from medagentgym.tasks.registry import get_task_class
 
 
 def config_of(work_dir: Path, mode: str = "test", **data: Any) -> Config:
     return Config.model_validate({"work_dir": work_dir, "task": "eicu", "mode": mode, "data": data})
-
-
-def built_task(config: Config) -> Eicu:
-    folder = config.work_dir / "data" / "eicu"
-    Eicu.build(config, folder)
-    return Eicu(folder, config)
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +31,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory, sources: dict[str, Any]) -> Eicu:
-    return built_task(config_of(tmp_path_factory.mktemp("work"), **sources))
-
-
-def run(task: Eicu, code: str) -> Any:
-    """Run reference code here, with the box's data folder replaced by the host's."""
-    names: dict[str, Any] = {}
-    exec(code.replace("file:/data/", f"file:{task.folder / 'database'}/"), names)
-    return names["answer"]
+    return built_task(Eicu, config_of(tmp_path_factory.mktemp("work"), **sources))
 
 
 def test_the_task_is_found_by_its_name() -> None:
@@ -77,18 +61,8 @@ def test_sources_are_the_raw_tables_that_are_there_and_the_question_files(tmp_pa
 
 
 def test_planning_imports_no_heavy_library(tmp_path: Path, sources: dict[str, Any]) -> None:
-    config = config_of(tmp_path, **sources)
-    program = (
-        "import sys\n"
-        "from medagentgym.config import Config\n"
-        "from medagentgym.tasks.registry import get_task_class\n"
-        f"config = Config.model_validate_json({config.model_dump_json()!r})\n"
-        "task = get_task_class('eicu')\n"
-        "assert task.count(config) == 6 and len(task.indices(config)) == 5 and task.sources(config)\n"
-        "print(sorted({'pandas', 'numpy', 'duckdb', 'pyarrow', 'rapidfuzz', 'openai', 'scipy'} & set(sys.modules)))\n"
-    )
-    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert finished.stdout == "[]\n"
+    planned = {"count": 6, "indices": [0, 1, 3, 4, 5], "sources": True, "heavy": []}
+    assert planned_alone(config_of(tmp_path, **sources)) == planned
 
 
 def test_golds_are_those_of_the_tables_at_now_and_normal_ranges_are_numbers(task: Eicu) -> None:
@@ -107,14 +81,9 @@ def test_the_prompt_tells_now_and_shows_every_table_and_no_gold(task: Eicu) -> N
 
 
 def test_the_reference_code_satisfies_the_strict_judge_on_every_question(task: Eicu) -> None:
-    judge = task.judges()["strict"]
     for idx in Eicu.indices(task.config):
-        instance = task.instance(idx)
-        answer = run(task, task.reference_code(instance))
-        evidence = Evidence(has_answer=True, answer=answer, stdout="", stderr="", exit_status=0)
-        assert judge.judge(task.reference(instance), evidence).correct, instance.question
-        wrong = Evidence(has_answer=True, answer=[["something else"]], stdout="", stderr="", exit_status=0)
-        assert not judge.judge(task.reference(instance), wrong).correct, instance.question
+        assert accepted(task, idx, reference_answer(task, idx)), task.instance(idx).question
+        assert not accepted(task, idx, [["something else"]]), task.instance(idx).question
 
 
 def test_info_is_answered_from_the_index(task: Eicu) -> None:
@@ -122,16 +91,10 @@ def test_info_is_answered_from_the_index(task: Eicu) -> None:
 
 
 def test_a_folder_in_the_published_layout_gets_golds_from_its_tables(tmp_path: Path, task: Eicu) -> None:
-    folder = tmp_path / "published"
-    folder.mkdir()
-    for table in EICU.tables:
-        with (task.folder / "database" / table.file_name).open(newline="") as source, (folder / table.file_name).open("w", newline="") as target:
-            writer = csv.writer(target)
-            for number, row in enumerate(csv.reader(source)):
-                writer.writerow(["" if number == 0 else number - 1, *row])
+    folder = write_published_tables(tmp_path / "published", task)
     write_questions(folder / "valid_tasks.jsonl", [{**question, "answer": ["99"]} for question in QUESTIONS if not question["is_impossible"]])
     write_questions(folder / "train_tasks.jsonl", [{**QUESTIONS[0], "answer": ["99"]}])
-    other = built_task(config_of(tmp_path, data_path=folder))
+    other = built_task(Eicu, config_of(tmp_path, data_path=folder))
     assert Eicu.indices(other.config) == [0, 1, 2, 3, 4] and Eicu.count(config_of(tmp_path, mode="train", data_path=folder)) == 1
     assert [other.instance(idx).record["gold"] for idx in (0, 3)] == [task.instance(idx).record["gold"] for idx in (0, 4)]
     assert other.data_digest() == task.data_digest() and other.manifest["comparable_with_published"] is True
@@ -143,7 +106,7 @@ def test_a_folder_in_the_published_layout_gets_golds_from_its_tables(tmp_path: P
 def test_the_database_of_ehrsql_is_taken_as_it_is(tmp_path: Path, task: Eicu, sources: dict[str, Any]) -> None:
     path = tmp_path / "eicu.sqlite"
     shutil.copyfile(task.folder / "database" / "eicu.sqlite", path)
-    other = built_task(config_of(tmp_path, sqlite_path=path, questions=sources["questions"]))
+    other = built_task(Eicu, config_of(tmp_path, sqlite_path=path, questions=sources["questions"]))
     assert other.data_digest() == task.data_digest()
     connection = sqlite3.connect(path)
     connection.execute("DROP TABLE vitalperiodic")
@@ -160,7 +123,7 @@ def test_made_up_records_are_built_whole(tmp_path: Path) -> None:
     assert Eicu.sources(config) == []
     assert (Eicu.count(config), Eicu.count(config_of(tmp_path, mode="train", synthetic=made_up))) == (20, 6)
     planned = Eicu.indices(config)
-    task = built_task(config)
+    task = built_task(Eicu, config)
     assert [idx for idx in range(20) if not task.instance(idx).record["is_impossible"]] == planned
     assert task.manifest["cohort"]["patients"] == 40 and task.manifest["cohort"]["current_patients"] == 4
     assert task.manifest["questions"]["test"]["error"] == 0 and task.manifest["questions"]["test"]["usable_share"] > 0.7
@@ -174,13 +137,10 @@ def test_made_up_records_are_built_whole(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_demo_answers_every_answerable_validation_question(tmp_path: Path, shared_data: Path) -> None:
     questions = {"test": shared_data / "ehrsql" / "eicu" / "valid.json"}
-    task = built_task(config_of(tmp_path, raw_path=shared_data / "eicu_demo", questions=questions))
+    task = built_task(Eicu, config_of(tmp_path, raw_path=shared_data / "eicu_demo", questions=questions))
     summary = task.manifest["questions"]["test"]
     assert (summary["rows"], summary["answerable"], summary["error"]) == (1117, 755, 0)
     assert 140 <= summary["usable"] <= 180
     assert task.manifest["cohort"]["missing_raw_tables"] == ["lab", "vitalperiodic"]
-    judge = task.judges()["strict"]
     for idx in Eicu.indices(task.config):
-        instance = task.instance(idx)
-        answer = run(task, task.reference_code(instance))
-        assert judge.judge(task.reference(instance), Evidence(True, answer, "", "", 0)).correct, instance.question
+        assert accepted(task, idx, reference_answer(task, idx)), task.instance(idx).question

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ehr_tasks import accepted, built_task, planned_alone, reference_answer, write_published_tables
 from raw_mimic import QUESTIONS, write_questions, write_raw
 
 from medagentgym.config import Config
 from medagentgym.ehr.schema import MIMIC_III
 from medagentgym.errors import AgentError, UserError
 from medagentgym.judges.base import Evidence
+from medagentgym.plan import data_folder
 from medagentgym.tasks.mimic_iii import MimicIII
 
 
 def config_of(work_dir: Path, mode: str = "test", training: dict[str, Any] | None = None, **data: Any) -> Config:
     return Config.model_validate({"work_dir": work_dir, "mode": mode, "data": data, "training": training or {}})
-
-
-def data_folder(config: Config) -> Path:
-    return config.work_dir / "data" / "mimic_iii"
-
-
-def built_task(config: Config) -> MimicIII:
-    MimicIII.build(config, data_folder(config))
-    return MimicIII(data_folder(config), config)
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +34,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory, sources: dict[str, Any]) -> MimicIII:
-    return built_task(config_of(tmp_path_factory.mktemp("work"), **sources))
-
-
-def run(task: MimicIII, code: str) -> Any:
-    """Run reference code here, with the box's data folder replaced by the host's."""
-    names: dict[str, Any] = {}
-    exec(code.replace("file:/data/", f"file:{task.folder / 'database'}/"), names)
-    return names["answer"]
+    return built_task(MimicIII, config_of(tmp_path_factory.mktemp("work"), **sources))
 
 
 # --- which instances ------------------------------------------------------------------------------------------------------------------------------
@@ -137,19 +120,8 @@ def test_sources_are_the_raw_tables_and_the_question_files(tmp_path: Path, sourc
 
 
 def test_planning_imports_no_heavy_library(tmp_path: Path, sources: dict[str, Any]) -> None:
-    config = config_of(tmp_path, **sources)
-    program = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from medagentgym.config import Config\n"
-        "from medagentgym.tasks.registry import get_task_class\n"
-        f"config = Config.model_validate_json({config.model_dump_json()!r})\n"
-        "task = get_task_class('mimic_iii')\n"
-        "assert task.count(config) == 5 and len(task.indices(config)) == 4 and task.sources(config)\n"
-        "print(sorted({'pandas', 'numpy', 'duckdb', 'rapidfuzz', 'openai', 'scipy'} & set(sys.modules)))\n"
-    )
-    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert finished.stdout == "[]\n"
+    planned = {"count": 5, "indices": [0, 1, 3, 4], "sources": True, "heavy": []}
+    assert planned_alone(config_of(tmp_path, **sources)) == planned
 
 
 # --- an instance ----------------------------------------------------------------------------------------------------------------------------------
@@ -181,15 +153,10 @@ def test_the_prompt_tells_now_and_shows_every_table_and_no_gold(task: MimicIII) 
 
 
 def test_the_reference_code_satisfies_the_strict_judge_on_every_question(task: MimicIII) -> None:
-    judges = task.judges()
-    assert set(judges) == {"strict", "published"}
+    assert set(task.judges()) == {"strict", "published"}
     for idx in {0, 1, 2, 3, 4} - MimicIII.impossible(task.config):
-        instance = task.instance(idx)
-        answer = run(task, task.reference_code(instance))
-        evidence = Evidence(has_answer=True, answer=answer, stdout=f"{answer}\n", stderr="", exit_status=0)
-        assert judges["strict"].judge(task.reference(instance), evidence).correct, instance.question
-        wrong = Evidence(has_answer=True, answer=[["something else"]], stdout="", stderr="", exit_status=0)
-        assert not judges["strict"].judge(task.reference(instance), wrong).correct, instance.question
+        assert accepted(task, idx, reference_answer(task, idx)), task.instance(idx).question
+        assert not accepted(task, idx, [["something else"]]), task.instance(idx).question
 
 
 def test_to_an_impossible_question_abstaining_is_right_and_no_program_leaves_the_right_answer(task: MimicIII) -> None:
@@ -224,7 +191,7 @@ def test_info_is_answered_from_the_index(task: MimicIII) -> None:
 def test_digests_tell_rows_and_data_apart(tmp_path: Path, task: MimicIII, sources: dict[str, Any]) -> None:
     changed = [{**question, "query": question["query"].replace("'f'", "'m'")} for question in QUESTIONS]
     questions = {"test": write_questions(tmp_path / "changed.json", changed)}
-    other = built_task(config_of(tmp_path, raw_path=sources["raw_path"], questions=questions))
+    other = built_task(MimicIII, config_of(tmp_path, raw_path=sources["raw_path"], questions=questions))
     assert other.instance_digest(0) != task.instance_digest(0)
     assert [other.instance_digest(idx) for idx in range(1, 5)] == [task.instance_digest(idx) for idx in range(1, 5)]
     assert other.data_digest() == task.data_digest()
@@ -246,20 +213,14 @@ def test_data_that_are_not_built_or_incomplete_are_named(tmp_path: Path, task: M
 @pytest.fixture
 def published(tmp_path: Path, task: MimicIII) -> Path:
     """A folder in the published layout: tables with a row index in front, wrong stored golds."""
-    folder = tmp_path / "published"
-    folder.mkdir()
-    for table in MIMIC_III.tables:
-        with (task.folder / "database" / table.file_name).open(newline="") as source, (folder / table.file_name).open("w", newline="") as target:
-            writer = csv.writer(target)
-            for number, row in enumerate(csv.reader(source)):
-                writer.writerow(["" if number == 0 else number - 1, *row])
+    folder = write_published_tables(tmp_path / "published", task)
     rows = [{**question, "answer": ["99"]} for question in QUESTIONS if not question["is_impossible"]]
     write_questions(folder / "valid_tasks.jsonl", rows)
     return folder
 
 
 def test_a_folder_in_the_published_layout_gets_golds_from_its_tables(tmp_path: Path, published: Path, task: MimicIII) -> None:
-    other = built_task(config_of(tmp_path, data_path=published))
+    other = built_task(MimicIII, config_of(tmp_path, data_path=published))
     assert MimicIII.indices(other.config) == [0, 1, 2, 3]
     assert other.instance(0).record["gold"] == task.instance(0).record["gold"]
     assert other.instance(0).record["stored_answer"] == ["99"]
@@ -268,7 +229,7 @@ def test_a_folder_in_the_published_layout_gets_golds_from_its_tables(tmp_path: P
 
 
 def test_stored_golds_are_kept_where_wanted(tmp_path: Path, published: Path) -> None:
-    other = built_task(config_of(tmp_path, data_path=published, gold="stored"))
+    other = built_task(MimicIII, config_of(tmp_path, data_path=published, gold="stored"))
     assert other.reference(other.instance(0)) == {
         "gold": {"columns": ["count(*)"], "rows": [[99]], "boolean": False, "status": "usable", "reason": ""},
         "published": ["99"],
@@ -325,7 +286,7 @@ def test_a_database_that_is_built_already_is_taken_as_it_is(tmp_path: Path, task
             connection.execute(f"ALTER TABLE {table.name.lower()}_ RENAME TO {table.name.lower()}")
         connection.commit()
         connection.close()
-    other = built_task(config_of(tmp_path, sqlite_path=path, questions=sources["questions"]))
+    other = built_task(MimicIII, config_of(tmp_path, sqlite_path=path, questions=sources["questions"]))
     assert other.data_digest() == task.data_digest()
     assert [other.instance(idx).record["gold"] for idx in range(5)] == [task.instance(idx).record["gold"] for idx in range(5)]
 
@@ -363,7 +324,7 @@ def test_made_up_records_are_built_without_shift_or_filters(tmp_path: Path) -> N
     assert MimicIII.sources(config) == []
     assert (MimicIII.count(config), MimicIII.count(config_of(tmp_path, mode="train", synthetic=made_up))) == (20, 6)
     planned = MimicIII.indices(config)
-    task = built_task(config)
+    task = built_task(MimicIII, config)
     assert [idx for idx in range(20) if not task.instance(idx).record["is_impossible"]] == planned
     assert task.manifest["tables"]["PATIENTS"]["rows"] == 40
     assert task.manifest["questions"]["test"]["error"] == 0
@@ -378,12 +339,9 @@ def test_made_up_records_are_built_without_shift_or_filters(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_the_demo_answers_every_answerable_validation_question(tmp_path: Path, shared_data: Path) -> None:
     questions = {"test": shared_data / "ehrsql" / "mimic_iii" / "valid.json"}
-    task = built_task(config_of(tmp_path, raw_path=shared_data / "mimic_iii_demo", questions=questions))
+    task = built_task(MimicIII, config_of(tmp_path, raw_path=shared_data / "mimic_iii_demo", questions=questions))
     summary = task.manifest["questions"]["test"]
     assert (summary["rows"], summary["answerable"], summary["error"]) == (1122, 760, 0)
     assert 100 <= summary["usable"] <= 125
-    judge = task.judges()["strict"]
     for idx in MimicIII.indices(task.config):
-        instance = task.instance(idx)
-        answer = run(task, task.reference_code(instance))
-        assert judge.judge(task.reference(instance), Evidence(True, answer, "", "", 0)).correct, instance.question
+        assert accepted(task, idx, reference_answer(task, idx)), task.instance(idx).question

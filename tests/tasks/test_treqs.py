@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ehr_tasks import built_task
 from raw_mimic import write_raw
 
 from medagentgym.config import Config
@@ -43,11 +44,6 @@ def config_of(work_dir: Path, mode: str = "test", **data: Any) -> Config:
     return Config.model_validate({"task": "treqs", "work_dir": work_dir, "mode": mode, "data": data})
 
 
-def built_task(config: Config) -> Treqs:
-    Treqs.build(config, data_folder(config))
-    return Treqs(data_folder(config), config)
-
-
 def write_lines(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
@@ -67,7 +63,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory, sources: dict[str, Any]) -> Treqs:
-    return built_task(config_of(tmp_path_factory.mktemp("work"), **sources))
+    return built_task(Treqs, config_of(tmp_path_factory.mktemp("work"), **sources))
 
 
 # --- sources --------------------------------------------------------------------------------------------------------------------------------------
@@ -98,7 +94,7 @@ def published(folder: Path, task: Treqs) -> Path:
 
 
 def test_the_published_layout_gives_the_same_golds(tmp_path: Path, task: Treqs) -> None:
-    other = built_task(config_of(tmp_path, data_path=published(tmp_path / "published", task)))
+    other = built_task(Treqs, config_of(tmp_path, data_path=published(tmp_path / "published", task)))
     assert other.instance(2).instance_id == "id2"
     assert [other.instance(idx).record["gold"]["rows"] for idx in range(5)] == [task.instance(idx).record["gold"]["rows"] for idx in range(5)]
     assert other.data_digest() == task.data_digest()
@@ -114,7 +110,7 @@ def test_a_database_that_exists_is_taken_with_its_further_columns(tmp_path: Path
     connection.execute("ALTER TABLE lab_ RENAME TO lab")
     connection.commit()
     connection.close()
-    other = built_task(config_of(tmp_path, sqlite_path=path, questions=sources["questions"]))
+    other = built_task(Treqs, config_of(tmp_path, sqlite_path=path, questions=sources["questions"]))
     assert [other.instance(idx).record["gold"]["rows"] for idx in range(5)] == [task.instance(idx).record["gold"]["rows"] for idx in range(5)]
     assert "index" not in (other.folder / "database" / "DEMOGRAPHIC.csv").read_text().splitlines()[0]
 
@@ -227,7 +223,7 @@ def test_the_reference_is_accepted_through_the_environment(tmp_path: Path, sourc
 @pytest.mark.slow
 def test_the_reference_is_accepted_on_made_up_questions(tmp_path: Path) -> None:
     config = config_of(tmp_path, synthetic={"patients": 40, "seed": 2, "train": 5, "test": 60})
-    task = built_task(config)
+    task = built_task(Treqs, config)
     assert (task.manifest["questions"]["test"]["rows"], task.manifest["questions"]["train"]["rows"]) == (60, 5)
     assert [task.ungradable(task.instance(idx)) for idx in Treqs.indices(config)] == [None] * 60
     assert not Treqs.is_credentialed(config) and Treqs.sources(config) == []
@@ -241,7 +237,7 @@ def test_the_reference_is_accepted_on_made_up_questions(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_demo_answers_as_many_development_questions_as_it_must(tmp_path: Path, shared_data: Path) -> None:
     config = config_of(tmp_path, raw_path=shared_data / "mimic_iii_demo", questions={"test": shared_data / "treqs" / "dev.json"})
-    task = built_task(config)
+    task = built_task(Treqs, config)
     summary = task.manifest["questions"]["test"]
     assert (summary["rows"], summary["usable"], summary["error"]) == (1000, 379, 0)
     assert {name: table["rows"] for name, table in task.manifest["tables"].items()} == {
