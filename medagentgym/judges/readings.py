@@ -132,7 +132,7 @@ def _undressed(text: str) -> str:
     for mark in _WRAPPINGS:
         if bare.startswith(mark) and bare.endswith(mark) and len(bare) > 2 * len(mark) and mark not in bare[len(mark) : -len(mark)]:
             return bare[len(mark) : -len(mark)]
-    return bare[:-1] if len(bare) > 1 and bare[-1] == "." and bare[-2] != "." else text
+    return bare[:-1] if len(bare) > 1 and bare[-1] == "." else text
 
 
 def _of_list(data: list[Any], depth: int) -> Iterator[Reading]:

@@ -5,8 +5,10 @@ Each answer is the Python that makes it. It is encoded here as in a box, and onc
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,6 +67,7 @@ GOLDS: dict[str, dict[str, Any]] = {
     "tied drugs": gold(["aspirin"], columns="drug", alternatives=[{"rows": [], "among": [["aspirin"], ["heparin"], ["zinc"]], "pick": 1}]),
     "flat": {"columns": None, "rows": [["married"], ["2045-03-03 00:00:00"]], "boolean": False, "status": "usable"},
     "diagnoses": gold(["sepsis, unspecified"], ["heart failure; acute"], columns="long_title"),
+    "organism": gold(["enterococcus sp."], columns="org_name"),
     "half": gold([0.5], columns="valuenum"),
     "clock": gold(["22:45:00"], columns="time"),
     "extremes": gold([3.0, 9.0], columns="min(valuenum) max(valuenum)"),
@@ -471,6 +474,9 @@ SHAPES: list[tuple[str, str, Verdict, str]] = [
     ("'Female.'", "gender", "right", "a full stop after it"),
     ("'**Sodium Chloride 0.9% Flush**'", "drug", "right", "set in bold"),
     ("'Sodium Chloride 0.9% Flush.'", "drug", "right", "a full stop after it"),
+    ("'Enterococcus sp.'", "organism", "right", "its own full stop"),
+    ("'Enterococcus sp..'", "organism", "right", "a full stop after its own"),
+    ("'Enterococcus'", "organism", "wrong", "a part of the name"),
     ("'5 days.'", "days", "wrong", "another number of days"),
     # units as texts
     ("'12 days.'", "days", "right", "a full stop after it"),
@@ -592,6 +598,17 @@ def test_an_answer_is_judged_as_a_careful_person_would(source: str, shape: str, 
     has_answer = "answer" in variables
     answer = decode(encode(variables["answer"], 1_000_000)) if has_answer else None
     assert judged(Evidence(has_answer, answer, output.getvalue(), "", 0), shape) == verdict, why
+
+
+def test_dress_changes_no_verdict() -> None:
+    plain = re.compile(r"'[\w $%/-][\w .,$%/-]*'", re.ASCII)
+    sources = [source for source, _, _, _ in SHAPES if plain.fullmatch(source)]
+    assert len(sources) >= 100
+    for text in map(ast.literal_eval, sources):
+        for shape in GOLDS:
+            verdict = judged(Evidence(True, text, "", "", 0), shape)
+            for dressed in (f"Answer: {text}", f"**{text}**", f"`{text}`", f"{text}.", f"Final answer: **{text}.**"):
+                assert judged(Evidence(True, dressed, "", "", 0), shape) == verdict, (dressed, shape)
 
 
 def test_only_an_abstention_is_right_where_the_database_has_no_answer_and_nowhere_else() -> None:
