@@ -1,4 +1,4 @@
-"""Kinds of questions about who a patient is and what is written on the admission."""
+"""Kinds of questions about who a patient of `mimic_iii` is and what is written on the admission."""
 
 from __future__ import annotations
 

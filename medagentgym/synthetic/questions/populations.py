@@ -1,4 +1,4 @@
-"""Kinds of questions about groups of patients: counts, ages, stays, survival."""
+"""Kinds of questions about groups of patients of `mimic_iii`: those that are asked everywhere, and sex, age, types of visits, survival."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of questions that link drugs, diagnoses, procedures and findings."""
+"""Kinds of questions that link drugs, diagnoses, procedures and findings of `mimic_iii`: those that are asked everywhere, and its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of questions about care units, wards and intensive care."""
+"""Kinds of questions about care units, wards and intensive care of `mimic_iii`."""
 
 from __future__ import annotations
 

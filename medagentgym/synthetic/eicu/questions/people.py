@@ -1,4 +1,4 @@
-"""Kinds of questions about who a patient is, and about hospital visits and unit stays."""
+"""Kinds of questions about who a patient of `eicu` is, and about hospital visits and unit stays."""
 
 from __future__ import annotations
 

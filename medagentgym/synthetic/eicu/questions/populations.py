@@ -1,4 +1,4 @@
-"""Kinds of questions about groups of patients: counts, ages, stays."""
+"""Kinds of questions about groups of patients of `eicu`: those that are asked everywhere, and sex, age, sources and wards."""
 
 from __future__ import annotations
 

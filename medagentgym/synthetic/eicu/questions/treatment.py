@@ -1,4 +1,4 @@
-"""Kinds of questions that link drugs, diagnoses, treatments and findings, and about allergies."""
+"""Kinds of questions that link drugs, diagnoses, treatments and findings of `eicu`: those that are asked everywhere, its own, and allergies."""
 
 from __future__ import annotations
 
