@@ -35,7 +35,7 @@ _BULLET = re.compile(r"[-*\u2022]\s+(?=\S)")
 _NUMBERED = re.compile(r"(?P<position>\d{1,4})[.)]\s+(?=\S)", re.ASCII)
 _LABEL = re.compile(r"(?:the )?(?:final )?(?:answer|result)s?\s?[:=]\s?(?=\S)", re.IGNORECASE)
 _WRAPPINGS = ("**", "`")
-_LONGEST_DRESSED = 100_000
+_LONGEST_DRESSED = 20_000
 _MOST_MARKED = 10_000
 _DEEPEST = 4
 """Containers of one element, and texts in quotation marks or dress, are opened so often at most."""
