@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from medagentgym.errors import UserError
+from medagentgym.errors import UserError, one_line
 from medagentgym.record import read_object
 
 if TYPE_CHECKING:
@@ -51,7 +51,11 @@ def source_of(data: DatasetConfig) -> str:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The `build.json` of built data. Raises `UserError` where the data are missing, incomplete, or of another version."""
+    """The `build.json` of built data.
+
+    Raises `UserError` where the data are missing, of another version, or damaged: the rows of a mode are not those that were built, or another file
+    has not the size that it was built with.
+    """
     path = folder / MANIFEST_FILE
     try:
         manifest = read_object(path)
@@ -61,7 +65,31 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise UserError(f"{path}: not readable ({error}); delete {folder} and build the data again, with the target `data`") from error
     if manifest.get("schema") != BUILD_SCHEMA:
         raise UserError(f"{path}: built by another version; delete {folder} and build the data again, with the target `data`")
+    try:
+        damaged = _damaged(folder, manifest)
+    except (OSError, AttributeError, KeyError, TypeError) as error:
+        raise UserError(f"{folder}: damaged ({one_line(error)}); {_BUILD_AGAIN.format(folder=folder)}") from error
+    if damaged is not None:
+        raise UserError(f"{damaged}: cut off, or changed since it was built; {_BUILD_AGAIN.format(folder=folder)}")
     return manifest
+
+
+_BUILD_AGAIN = "delete {folder} and build the data again, with the target `data`"
+
+
+def file_sizes(folder: Path) -> dict[str, int]:
+    """The sizes in bytes of all files below a folder, by their paths in it, sorted: what the manifest keeps of them."""
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _damaged(folder: Path, manifest: dict[str, Any]) -> Path | None:
+    """The first file that is not as it was built, as far as that can be seen without reading tables."""
+    sizes: dict[str, int] = manifest.get("sizes", {})
+    for name, size in sizes.items():
+        if (folder / name).stat().st_size != size:
+            return folder / name
+    files = {tasks_file(folder, mode): built["sha256"] for mode, built in manifest["questions"].items()}
+    return next((path for path, built in files.items() if file_digest(path) != built), None)
 
 
 def digest(value: Any) -> str:

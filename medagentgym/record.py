@@ -41,8 +41,10 @@ STOP_REASONS = {
 
 _NEEDED = {"task": str, "idx": int, "instance_id": str, "rollout": int, "steps": list, "attempts": list, "result": str, "stop_reason": str}
 """Keys without which a record can be neither scored nor told from another one, and what they hold; the lists hold objects."""
-_OPTIONAL = {"protocol": str, "stop_judge": str, "usage": dict, "sandbox": dict}
+_OPTIONAL = {"protocol": str, "stop_judge": str, "usage": dict, "sandbox": dict, "messages": list}
 """Keys that may be absent or null, and what they hold otherwise."""
+_EVIDENCE = frozenset({"has_answer", "answer", "stdout", "stderr", "exit_status"})
+"""Keys without which an attempt cannot be judged again."""
 
 _FILE_NAME = re.compile(r"^history_(?P<idx>\d+)(?:_(?P<rollout>\d+))?\.json$")
 
@@ -130,10 +132,20 @@ def read_record(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("schema") != RECORD_SCHEMA:
         raise UserError(f"{path}: not an episode record (key schema); move the file away")
     damaged = next((key for key, kind in _NEEDED.items() if type(data.get(key)) is not kind or not _holds_objects(data[key])), None)
+    damaged = damaged or next(("attempts" for attempt in data["attempts"] if not _is_attempt(attempt)), None)
     damaged = damaged or next((key for key, kind in _OPTIONAL.items() if not isinstance(data.get(key), kind | None)), None)
     if damaged is not None:
         raise UserError(f"{path}: not a whole episode record (key {damaged}); delete the file to have the episode made again")
     return data
+
+
+def _is_attempt(attempt: dict[str, Any]) -> bool:
+    verdicts = attempt.get("verdicts") or {}
+    evidence = attempt.get("evidence")
+    told = isinstance(verdicts, dict) and all(
+        isinstance(verdict, dict) and {"correct", "score", "reason"} <= set(verdict) for verdict in verdicts.values()
+    )
+    return type(attempt.get("step")) is int and isinstance(evidence, dict) and set(evidence) >= _EVIDENCE and told
 
 
 def _holds_objects(value: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import ctypes
 import hashlib
 import json
@@ -18,7 +17,8 @@ from types import FrameType
 from typing import Any
 
 from medagentgym.config import Config
-from medagentgym.errors import InfrastructureError, UserError
+from medagentgym.csv_tables import SUMMARY_AGAIN, read_csv_table
+from medagentgym.errors import InfrastructureError, UserError, one_line
 from medagentgym.record import write_text
 
 SNAKEFILE = Path(__file__).resolve().parent.parent / "Snakefile"
@@ -61,6 +61,9 @@ def run_configuration(config: Config, *, cores: int, config_file: Path | None = 
     return read_summary(config)
 
 
+_COUNTS = ("asked", "done", "missing", "scored", "successes")
+
+
 def read_summary(config: Config) -> dict[str, Any]:
     """What the summary of a finished run says, by its leading judge: `success_rate` (None where nothing could be scored), `asked`, `done`, `missing`.
 
@@ -68,17 +71,18 @@ def read_summary(config: Config) -> dict[str, Any]:
     Raises `UserError` where there is no summary.
     """
     path = config.work_dir / "reports" / (config.name or "run") / "summary.csv"
-    try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            rows = list(csv.DictReader(stream))
-    except OSError as error:
-        raise UserError(f"{path}: the summary cannot be read ({error.strerror}); run the workflow first") from None
+    if not path.is_file():
+        raise UserError(f"{path}: the summary cannot be read, because it is not there; run the workflow first")
+    rows = read_csv_table(path, ("task", "tag", "mode", *_COUNTS), "summary", SUMMARY_AGAIN)
     leading = {(row["task"], row["tag"], row["mode"]): row for row in reversed(rows)}
     found: list[dict[str, Any]] = []
     for (task, tag, mode), row in reversed(leading.items()):
-        numbers = {name: int(float(row[name] or 0)) for name in ("asked", "done", "missing", "scored", "successes")}
+        try:
+            numbers = {name: int(float(row[name] or 0)) for name in _COUNTS}
+        except ValueError as error:
+            raise UserError(f"{path}: not a readable summary ({one_line(error)}); {SUMMARY_AGAIN}") from error
         found.append({"task": task, "tag": tag, "mode": mode, **numbers, "success_rate": _rate(numbers["successes"], numbers["scored"])})
-    total = {name: sum(row[name] for row in found) for name in ("asked", "done", "missing", "scored", "successes")}
+    total = {name: sum(row[name] for row in found) for name in _COUNTS}
     return {"success_rate": _rate(total["successes"], total["scored"]), **total, "experiments": found}
 
 

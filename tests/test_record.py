@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from scored_episodes import attempt, write_episode
 
 from medagentgym.errors import UserError
 from medagentgym.record import RECORD_SCHEMA, EpisodeKey, episode_file, parse_episode_file, read_object, read_record, write_text
@@ -77,3 +78,21 @@ def test_what_a_killed_writer_left_behind_is_overwritten(tmp_path: Path) -> None
     (tmp_path / ".history_0.json.partial").write_text("half a rec")
     write_text(path, "whole", alone=True)
     assert path.read_text() == "whole" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"evidence": None},
+        {"evidence": {"answer": 1}},
+        {"step": "0"},
+        {"verdicts": ["strict"]},
+        {"verdicts": {"strict": {"correct": True}}},
+    ],
+)
+def test_a_record_whose_attempt_lost_a_part_is_named_and_not_judged(tmp_path: Path, damage: dict[str, object]) -> None:
+    path = write_episode(tmp_path, 4, attempt(1))
+    assert read_record(path)["idx"] == 4
+    write_episode(tmp_path, 4, {**attempt(1), **damage})
+    with pytest.raises(UserError, match=r"history_4\.json: not a whole episode record \(key attempts\); delete the file"):
+        read_record(path)

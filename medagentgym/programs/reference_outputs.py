@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medagentgym import environments
+from medagentgym.errors import UserError, one_line
 from medagentgym.programs.function_runs import FunctionRun, run_digest, run_function
 from medagentgym.programs.marker import Candidate, Context
 from medagentgym.record import read_object, write_json
@@ -58,7 +59,14 @@ def reference_outputs(
                 if time.monotonic() - told > PROGRESS_SECONDS:
                     told = time.monotonic()
                     tell(f"{done} of {len(missing)} reference programs have run")
-    return [{**read_object(file), "environment": environment} for file in files]
+    return [{**_kept(file), "environment": environment} for file in files]
+
+
+def _kept(file: Path) -> dict[str, Any]:
+    try:
+        return read_object(file)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file}: damaged ({one_line(error)}); delete the file and build the data again, with the target `data`") from error
 
 
 def _made(pool: BoxPool, spec: BoxSpec, context: Context, candidate: Candidate) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from medagentgym.built_data import (
     QuestionFile,
     digest,
     file_digest,
+    file_sizes,
     read_manifest,
     tasks_file,
 )
@@ -219,6 +220,7 @@ class TaskFileTask(Task):
                 "remarks": cls.remarks_of_build(rows, config),
                 "data_digest": data_digest,
                 "digest": digest({"data": data_digest, "questions": {mode: summary["sha256"] for mode, summary in questions.items()}}),
+                "sizes": file_sizes(staging),
             }
             write_json(staging / MANIFEST_FILE, manifest)
         for name, summary in questions.items():

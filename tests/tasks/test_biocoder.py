@@ -12,6 +12,7 @@ import pytest
 
 from medagentgym import environments
 from medagentgym.audit.playing import Played, Player
+from medagentgym.built_data import file_digest, file_sizes
 from medagentgym.config import Config
 from medagentgym.env.environment import EpisodeEnvironment, capped_evidence
 from medagentgym.errors import UserError
@@ -239,8 +240,10 @@ def test_an_environment_that_is_not_built_is_named(tmp_path: Path, monkeypatch: 
 def test_golds_of_other_packages_are_refused(task: BioCoder, pool: BoxPool, tmp_path: Path) -> None:
     record = task.record(0)
     record["gold"]["environment"] = "bioinformatics-of-yesterday"
-    (tmp_path / "build.json").write_text((task.folder / "build.json").read_text())
     (tmp_path / "test_tasks.jsonl").write_text(json.dumps(record) + "\n")
+    manifest = json.loads((task.folder / "build.json").read_text()) | {"sizes": file_sizes(tmp_path)}
+    manifest["questions"]["test"]["sha256"] = file_digest(tmp_path / "test_tasks.jsonl")
+    (tmp_path / "build.json").write_text(json.dumps(manifest))
     other = BioCoder(tmp_path, task.config)
     environment = EpisodeEnvironment(other, other.config, pool)
     environment.reset(0, seed=1)
