@@ -16,6 +16,7 @@ from tabulate import tabulate
 
 from medagentgym.audit.files import COLUMNS
 from medagentgym.audit.instances import IMPOSSIBLE, Instances, ProbeForm, counts_by_reason
+from medagentgym.audit.probe_words import words_of
 from medagentgym.judges.references import ReferenceSummary, most_satisfied
 from medagentgym.tasks.probes import BROKEN_PASSES
 
@@ -131,9 +132,17 @@ def page(task: str, modes: Sequence[Instances]) -> str:
             parts.append(_markdown(["why the others cannot", "instances"], reasons))
         headers = ["probe", "kind", *(f"{judge} accepts" for judge in instances.judges), "floor", STRICT]
         parts.append(_markdown(headers, [_cells(summary, instances.judges) for summary in probe_summaries(instances)]))
+    explained = words_of(dict.fromkeys(form.name for instances in modes for form in instances.probes))
+    if explained:
+        lines = [f"- {', '.join(f'`{name}`' for name in names)}: {words}" for names, words in explained.items()]
+        parts += ["## What the probes do", _READING, "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
 
 
+_READING = (
+    "The floor is what chance gives: how often the strict judge may accept a probe. The reference must always be accepted, a broken one never; a "
+    "cheat does not solve the question. The published judge is known to be fooled."
+)
 _FLOOR_WORDS = {"none": "never", "constant": "best constant"}
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from medagentgym.audit.files import AUDIT_SCHEMA, audit_folder, audited_data
+from medagentgym.audit.files import AUDIT_SCHEMA, audit_folder, audited_data, write_audit
 from medagentgym.audit.instances import InstanceAudit, Instances
 from medagentgym.audit.selection import audited_indices, without_audit
 from medagentgym.audit.tables import failures, instance_table, page, summary_table, warnings
 from medagentgym.errors import UserError, infrastructure_boundary
-from medagentgym.record import write_json, write_text
 
 if TYPE_CHECKING:
     from medagentgym.config import Config
@@ -26,22 +24,12 @@ def audit_task(configs: Sequence[Config], threads: int, tell: Callable[[str], No
     first = configs[0]
     data = audited_data(first)
     modes = [_audit_mode([config for config in configs if config.mode == mode], threads, tell) for mode in _modes(configs)]
-    folder = audit_folder(first.work_dir)
     about: dict[str, Any] = {"schema": AUDIT_SCHEMA, "task": first.task, "data": data, "modes": _modes(configs)}
     about |= {"failures": failures(first.task, modes), "warnings": warnings(first.task, modes)}
     with infrastructure_boundary("disk"):
-        _write(folder, first.task, modes, about)
+        table, summary = (of(first.task, modes).to_csv(index=False, lineterminator="\n") for of in (instance_table, summary_table))
+        write_audit(audit_folder(first.work_dir), first.task, about, table=table, summary=summary, page=page(first.task, modes))
     return list(about["failures"])
-
-
-def _write(folder: Path, task: str, modes: Sequence[Instances], about: dict[str, Any]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    about_file = folder / f"{task}.json"
-    about_file.unlink(missing_ok=True)  # it vouches for the others, so it goes first and comes last
-    for name, table in ((task, instance_table(task, modes)), (f"{task}_summary", summary_table(task, modes))):
-        write_text(folder / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
-    write_text(folder / f"{task}_summary.md", page(task, modes))
-    write_json(about_file, about)
 
 
 def _modes(configs: Sequence[Config]) -> list[str]:

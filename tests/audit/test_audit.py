@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sums_task import install, sum_of, write_rows
 
+from medagentgym.audit.files import AUDIT_SCHEMA, read_outcome, summary_page
 from medagentgym.audit.task import audit_task
 from medagentgym.config import Config
 from medagentgym.configuration import load_config
@@ -241,13 +242,53 @@ def test_excluding_by_an_audit_that_lacks_an_instance_or_the_mode_is_refused(bui
         lambda text: text + '"' + "x" * 200_000,
         lambda text: text.replace("True", "banana"),
         lambda text: text.replace("test,0,", "test,none,"),
+        lambda text: text[: text.rstrip("\n").rindex("\n") + 1],
+        lambda text: text[:-1],
+        lambda text: text[: text.rindex("False")],
+        lambda text: text.replace("answerable", "answerablf", 1),
     ],
-    ids=["another table", "an endless cell", "neither true nor false", "no number"],
-)
+    ids=[
+        "another table", "an endless cell", "neither true nor false", "no number", "without its last row", "without the end of its last line",
+        "a last row that is cut off", "another letter",
+    ],
+)  # fmt: skip
 def test_a_damaged_audit_is_named(built: Callable[..., Config], damage: Callable[[str], str]) -> None:
     config = built(SOUND)
     audited(config)
     path = config.work_dir / "audit" / "sums.csv"
     path.write_text(damage(path.read_text()))
-    with pytest.raises(UserError, match=r"sums\.csv: not a readable audit"):
+    with pytest.raises(UserError, match=r"sums\.csv: not a readable audit .*; delete .*audit/sums\.csv and run the target `audit`") as told:
         select(excluding(config), 5, ())
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "said"),
+    [
+        ("sums.json", lambda text: text[:-20], r"sums\.json: not the account of an audit"),
+        ("sums.json", lambda text: "[]", r"sums\.json: not the account of an audit"),
+        ("sums.json", lambda text: text.replace("failures", "failings"), r"sums\.json: not the whole account of an audit \(key failures\)"),
+        ("sums.json", lambda text: text.replace(AUDIT_SCHEMA, "medagentgym/audit/1"), r"sums\.json: not the account of an audit by this version"),
+        ("sums_summary.md", lambda text: text[:-20], r"sums_summary\.md: not a readable audit \(it is cut off, or was changed"),
+        ("sums_summary.md", lambda text: text.replace("never", "always"), r"sums_summary\.md: not a readable audit"),
+    ],
+)
+def test_damage_to_what_is_printed_of_an_audit_is_named(built: Callable[..., Config], name: str, damage: Callable[[str], str], said: str) -> None:
+    config = built(SOUND)
+    audited(config)
+    path = config.work_dir / "audit" / name
+    assert damage(path.read_text()) != path.read_text()
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(UserError, match=rf"{said}.*; delete .*audit/sums\.csv and run the target `audit`"):
+        summary_page(config.work_dir / "audit" / "sums.csv")
+    if name == "sums.json":
+        with pytest.raises(UserError, match=said):
+            read_outcome(config.work_dir / "audit" / "sums.csv")
+
+
+def test_the_summary_explains_the_probes_that_were_played_and_no_others(built: Callable[..., Config]) -> None:
+    config = built(SOUND)
+    audited(config)
+    explained = summary_page(config.work_dir / "audit" / "sums.csv").partition("## What the probes do")[2]
+    assert "`two_guesses`: True, then False, as two attempts" in explained
+    assert "`constant_one`" in explained and "killed_program" not in explained
