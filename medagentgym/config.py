@@ -192,7 +192,8 @@ class DatasetConfig(Block):
     notes_path: InputFile | None = None
     """Task ehrcon, with `sqlite_path`: the CSV file of the notes."""
     credentialed: bool | None = None
-    """Whether the records fall under a data use agreement that restricts sending them to model services; null: as the task knows it."""
+    """Whether the records fall under a data use agreement that restricts sending them to model services; null: as the task knows it. Reports then
+    quote no questions, answers and golds."""
     gold: Literal["executed", "stored"] = "executed"
     """`executed`: gold answers are made by running the gold SQL on the database at hand, at its own "now"; `stored`: as the task file has them."""
     impossible: Literal["exclude", "include", "only"] = "exclude"

@@ -19,13 +19,13 @@ from typing import Any
 
 from medagentgym import environments, fingerprint
 from medagentgym.agent.registry import make_agent
-from medagentgym.audit.files import audit_folder
+from medagentgym.audit.files import AUDIT_SCHEMA, audit_folder
 from medagentgym.audit.selection import audited_indices, without_audit
 from medagentgym.config import Config
 from medagentgym.configuration import experiments, instance_range, load_config
 from medagentgym.credentials import check_credentials
 from medagentgym.errors import UserError, exit_with
-from medagentgym.policy import check_data_policy
+from medagentgym.policy import check_data_policy, may_be_quoted
 from medagentgym.record import EpisodeKey, episode_file, parse_episode_file, read_object, write_text
 from medagentgym.tasks.base import Task
 from medagentgym.tasks.registry import get_task_class
@@ -189,6 +189,16 @@ class Plan:
         return [experiment.scores for experiment in self.experiments]
 
     @property
+    def beside_scores(self) -> list[str]:
+        """What the report needs beside the scores: wrong answers and timings of all experiments."""
+        return [f"{scores.removesuffix('.parquet')}_{what}.csv" for scores in self.scores for what in ("wrong", "timings")]
+
+    @property
+    def quoted(self) -> list[str]:
+        """The experiments whose questions, answers and golds may stand in the report."""
+        return [experiment.name for experiment in self.experiments if may_be_quoted(experiment.config)]
+
+    @property
     def tasks(self) -> dict[str, Config]:
         """One configuration for each task, from which its data are built."""
         return {experiment.config.task: experiment.config for experiment in self.experiments}
@@ -231,7 +241,7 @@ class Plan:
         ]
         modules = [*AUDIT_MODULES, *kind.code_modules, *(base.__module__ for base in kind.__mro__ if issubclass(base, Task))]
         modules += [type(judge).__module__ for judge in kind.judges().values()]
-        return fingerprint.digest([json.dumps(asked, default=str), fingerprint.code_digest(modules)])
+        return fingerprint.digest([AUDIT_SCHEMA, json.dumps(asked, default=str), fingerprint.code_digest(modules)])
 
     @property
     def asked(self) -> dict[str, int]:
@@ -312,11 +322,12 @@ def make_plan(config: Config, *, partial: bool = False, single: bool = False, da
     return Plan(config.name or "run", planned, partial, single)
 
 
-SCORING_MODULES = ("medagentgym.scores", "medagentgym.judges", "medagentgym.sandbox.answers")
+SCORING_MODULES = ("medagentgym.scores", "medagentgym.answers", "medagentgym.judges", "medagentgym.sandbox.answers")
 """Modules and packages whose code decides a score, besides those of the task's judges."""
 AUDIT_MODULES = (
     "medagentgym.audit.instances",
     "medagentgym.audit.playing",
+    "medagentgym.audit.probe_words",
     "medagentgym.audit.tables",
     "medagentgym.tasks.broken_programs",
     "medagentgym.tasks.cheats",

@@ -1,7 +1,8 @@
 """Where credentialed patient records may go: to models, and to the package index of the sandbox, whose requests name what the code chooses.
 
 PhysioNet's data use terms restrict sending records to model services. A task on such records runs with models on this machine, on hosts listed under
-`data_policy.private_hosts`, and with hosted services for which `data_policy.acknowledged` states on what basis they may have the records.
+`data_policy.private_hosts`, and with hosted services for which `data_policy.acknowledged` states on what basis they may have the records. Reports,
+which people pass on, quote no questions, answers and golds of such a task; these stay with the episodes in the private working folder.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from medagentgym.configuration import models_in_use
 from medagentgym.credentials import base_url
 from medagentgym.endpoints import endpoint_host, ip_address, is_loopback
 from medagentgym.errors import UserError
+from medagentgym.tasks.registry import get_task_class, task_names
 
 
 def check_data_policy(config: Config, *, credentialed: bool) -> list[dict[str, Any]]:
@@ -27,6 +29,13 @@ def check_data_policy(config: Config, *, credentialed: bool) -> list[dict[str, A
     if config.sandbox.network != "none":
         permissions.append(_permit_address(config, "sandbox.package_index", config.sandbox.package_index, credentialed))
     return permissions
+
+
+def may_be_quoted(config: Config) -> bool:
+    """Whether questions, answers and golds may stand in reports: not those of credentialed records, nor of a task that is no longer installed."""
+    if config.task in task_names():
+        return not get_task_class(config.task).is_credentialed(config)
+    return config.data.credentialed is False
 
 
 def _permit(config: Config, key: str, model: ModelConfig, credentialed: bool) -> dict[str, Any]:

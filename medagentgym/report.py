@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,58 @@ import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup
 
-MOST_DISAGREEMENTS = 25
-"""Disagreements shown in the report; the CSV file has all of them."""
+from medagentgym.answers import shortened
+from medagentgym.errors import one_line
+
+MOST_LISTED = 25
+"""Episodes that a list in the report shows; its CSV file has all of them."""
+LONGEST_CELL = 240
+"""Characters of a question, an answer, a gold or a reason in the report; the CSV file has up to `medagentgym.answers.LONGEST_TEXT`."""
+
+
+@dataclass(frozen=True)
+class EpisodeList:
+    """Single episodes that a report shows, and what it says of them."""
+
+    title: str
+    words: str
+    """A sentence on what is listed."""
+    file: str
+    """The CSV file beside the report that holds all of them, with whole texts."""
+    rows: Sequence[Mapping[str, Any]]
+    """By column: `episode` and `instance_id`, `question`, `answer` and `gold` where they may be shown, `<judge>_verdict`, `<judge>_reason`."""
+
+    @property
+    def shown(self) -> list[Mapping[str, Any]]:
+        """At most `MOST_LISTED` of them in their order, the first ones of every experiment."""
+        number: dict[tuple[Any, ...], int] = {}
+        ranked = []
+        for position, row in enumerate(self.rows):
+            experiment = (row["task"], row["tag"], row["mode"])
+            number[experiment] = number.get(experiment, 0) + 1
+            ranked.append((number[experiment], position))
+        return [self.rows[position] for position in sorted(position for _, position in sorted(ranked)[:MOST_LISTED])]
+
+    @property
+    def hidden(self) -> int:
+        """How many there are besides."""
+        return max(0, len(self.rows) - MOST_LISTED)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """What is shown, shortened: the file of an episode with the name of its instance, then the texts, then a column a judge."""
+        cells = []
+        for row in self.shown:
+            texts = {name: _cell(row[name]) for name in ("question", "answer", "gold") if name in row}
+            judges = [name.removesuffix("_verdict") for name in row if name.endswith("_verdict")]
+            said = {f"judge {judge}": f"{row[f'{judge}_verdict']}: {_cell(row[f'{judge}_reason'])}" for judge in judges}
+            cells.append({"episode": f"{row['episode']}\n{row['instance_id']}", **texts, **said})
+        return pd.DataFrame(cells, dtype=object)
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else shortened(one_line(value), LONGEST_CELL)
+
 
 _TEMPLATE = """\
 <!DOCTYPE html>
@@ -36,12 +87,27 @@ _TEMPLATE = """\
   th { color: var(--soft); font-weight: 600; border-bottom-width: 2px; vertical-align: bottom; }
   td.wide { min-width: 7em; overflow-wrap: anywhere; }
   td.figure { white-space: nowrap; }
+  table.listed { table-layout: fixed; min-width: 900px; }
+  table.listed td { white-space: pre-line; overflow-wrap: anywhere; }
+  table.listed th, table.listed td { padding-right: 14px; }
+  table.listed th:first-child { width: 21%; }
+  table.listed td:first-child { font: 10.5px/1.5 "DejaVu Sans Mono", Menlo, monospace; }
   tr:last-child td { border-bottom: 0; }
   svg { display: block; width: 100%; max-width: 860px; height: auto; margin: 0 auto 16px; }
   dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 0; font-size: 13px; }
   dt { font-family: "DejaVu Sans Mono", Menlo, monospace; font-size: 12px; line-height: 1.65; }
   dd { margin: 0; color: var(--soft); }
   p.soft { color: var(--soft); margin: 8px 0 0; font-size: 13px; }
+  p.lead { margin: -6px 0 12px; }
+  @media print {
+    body { background: none; }
+    main { max-width: none; padding: 0; }
+    section { border: 0; padding: 0; }
+    tr, svg { break-inside: avoid; }
+    h2, p.lead, thead { break-after: avoid; }
+    .scroll { overflow: visible; }
+    table.listed { min-width: 0; }
+  }
 </style>
 </head>
 <body>
@@ -60,12 +126,17 @@ _TEMPLATE = """\
 <h2>Episodes</h2>
 {{ table(episodes) }}
 </section>
-{% if disagreements is not none %}<section>
-<h2>Where the judges disagree</h2>
-{{ table(disagreements) }}
-{% if hidden %}<p class="soft">{{ hidden }} more in disagreements.csv.</p>{% endif %}
+{% for list in lists if list.rows %}<section>
+<h2>{{ list.title }}</h2>
+<p class="soft lead">{{ list.words }}
+{%- if list.hidden %} {{ list.shown | length }} of {{ list.rows | length }} are shown; the other {{ list.hidden }} are in {{ list.file }}, beside \
+this report.{% endif %}
+{%- if note %} {{ note }}{% endif %}</p>
+{{ table(list.table, "listed") }}
+<p class="soft">Files of episodes lie below the working folder; medagentgym show FILE prints one. Long texts are shortened here, and whole in \
+{{ list.file }}.</p>
 </section>
-{% endif %}<section>
+{% endfor %}<section>
 <h2>What the figures of summary.csv mean</h2>
 <dl>
 {% for name, meaning in columns.items() %}<dt>{{ name }}</dt><dd>{{ meaning | replace("`", "") }}</dd>
@@ -77,7 +148,7 @@ _TEMPLATE = """\
 """
 
 _TABLE = """\
-<div class="scroll"><table>
+<div class="scroll"><table class="{{ kind }}">
 <thead><tr>{% for name in names %}<th>{{ name }}</th>{% endfor %}</tr></thead>
 <tbody>
 {% for row in rows %}<tr>{% for cell in row %}<td class="{{ 'figure' if cell|length < 18 else 'wide' }}">{{ cell }}</td>{% endfor %}</tr>
@@ -89,20 +160,24 @@ def render_report(
     title: str,
     success: pd.DataFrame,
     episodes: pd.DataFrame,
-    disagreements: Sequence[Mapping[str, Any]],
+    lists: Sequence[EpisodeList],
     figure: Path,
     *,
     heading: str,
     remarks: Sequence[str],
     columns: Mapping[str, str],
+    note: str = "",
 ) -> str:
-    """The HTML text. `success` and `episodes` are tables of text, `figure` an SVG file, `columns` explains the columns of `summary.csv`."""
+    """The HTML text. `success` and `episodes` are tables of text, `lists` what is shown of single episodes and `note` what is said of all of these.
+
+    `figure` is an SVG file, `columns` explains the columns of `summary.csv`.
+    """
     environment = Environment(autoescape=True, trim_blocks=True)
     table_template = environment.from_string(_TABLE)
 
-    def table(content: pd.DataFrame) -> Markup:
+    def table(content: pd.DataFrame, kind: str = "figures") -> Markup:
         rows = [["" if pd.isna(cell) else str(cell) for cell in row] for row in content.to_numpy().tolist()]
-        return Markup(table_template.render(names=[str(name).replace("_", " ") for name in content.columns], rows=rows))
+        return Markup(table_template.render(names=[str(name).replace("_", " ") for name in content.columns], rows=rows, kind=kind))
 
     return environment.from_string(_TEMPLATE).render(
         title=title,
@@ -110,8 +185,8 @@ def render_report(
         remarks=remarks,
         success=success,
         episodes=episodes,
-        disagreements=None if not disagreements else pd.DataFrame(list(disagreements[:MOST_DISAGREEMENTS]), dtype=object),
-        hidden=max(0, len(disagreements) - MOST_DISAGREEMENTS),
+        lists=lists,
+        note=note,
         columns=columns,
         figure=Markup(_inline_svg(figure.read_text(encoding="utf-8"))),
         table=table,

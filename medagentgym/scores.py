@@ -7,8 +7,9 @@ and carries no verdict of this judge.
 An episode that ran under `oracle_stop` and was ended by its stop judge is *censored* where the scoring judge overrules that verdict: what the agent
 would have done next is unknown. Its `lower` and `upper` are 0 and 1; for every other scored episode both are its score.
 
-The table is written as Parquet (`scores.parquet`, the same bytes for the same episodes) and, for people, as CSV beside it. How long steps took goes
-to a file of its own (`scores_timings.csv`), because it differs from run to run.
+The table is written as Parquet (`scores.parquet`, the same bytes for the same episodes) and, for people, as CSV beside it. What was asked and
+answered in the episodes that a judge calls wrong stands in `scores_wrong.csv`. How long steps took goes to a file of its own (`scores_timings.csv`),
+because it differs from run to run.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +27,7 @@ import pyarrow.parquet as pq
 
 from medagentgym import fingerprint
 from medagentgym.agent.registry import get_agent_class
+from medagentgym.answers import LONGEST_TEXT, answer_of, gold_text, shortened
 from medagentgym.config import Config
 from medagentgym.errors import UserError, one_line
 from medagentgym.judges.base import Evidence, Judge, Verdict
@@ -83,6 +86,12 @@ attempt, false where it has no attempt. `judges_agree`: whether all judges that 
 question, null where the task knows no such questions. `abstained`: the agent ended the episode by saying so.
 """
 
+EPISODE_COLUMNS = ["task", "tag", "mode", "idx", "rollout", "instance_id", "episode"]
+"""What names an episode in the tables that are about single ones; `episode` is its file, below `work_dir`."""
+TEXT_COLUMNS = ["question", "answer", "gold"]
+"""What was asked, what the last attempt left behind, and what was expected; of texts over `LONGEST_TEXT` characters both ends. Records of patients
+may stand in them."""
+
 TIMING_COLUMNS = ["task", "tag", "mode", "idx", "rollout", "steps", "wall_seconds", "cpu_seconds"]
 
 _USAGE = ("calls", "retries", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "cost")
@@ -108,22 +117,26 @@ class ScorableTask(fingerprint.HasInstances, Protocol):
         ...
 
 
-def score_episodes(files: Sequence[Path], task: ScorableTask, judges: Sequence[str], *, sees_reference: bool = False) -> pd.DataFrame:
+@dataclass(frozen=True)
+class ScoredEpisodes:
+    """What scoring gives: one table for the figures, two for people."""
+
+    scores: pd.DataFrame
+    """One row an episode and judge (`SCORE_SCHEMA`)."""
+    wrong: pd.DataFrame
+    """One row an episode that a judge calls wrong: `EPISODE_COLUMNS`, `TEXT_COLUMNS`, then what each judge said (`verdict_columns`)."""
+    timings: pd.DataFrame
+    """Wall and processor seconds of the code steps of each episode (`TIMING_COLUMNS`); published episodes have none."""
+
+
+def score_episodes(
+    files: Sequence[Path], task: ScorableTask, judges: Sequence[str], *, sees_reference: bool = False, experiment: str | None = None
+) -> ScoredEpisodes:
     """Score the episodes in `files` (any order) under each of `judges`. The rows are ordered by `idx`, rollout and the order of `judges`.
 
-    Tag and mode are taken from where a file lies, `<tag>/<mode>/history_<idx>.json`. Raises `UserError` for a judge that the task does not have, a
-    file that is no episode or belongs to another task, and two files of the same episode.
-    """
-    return score_and_time(files, task, judges, sees_reference=sees_reference)[0]
-
-
-def score_and_time(
-    files: Sequence[Path], task: ScorableTask, judges: Sequence[str], *, sees_reference: bool = False, experiment: str | None = None
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """`score_episodes`, and beside it wall and processor seconds of the code steps of each episode (published episodes have none).
-
-    `experiment` is the fingerprint of the experiment that the episodes must be of; None: any. Records are read once, one after the other: memory does
-    not grow with their size.
+    Tag and mode are taken from where a file lies, `<tag>/<mode>/history_<idx>.json`. `experiment` is the fingerprint of the experiment that the
+    episodes must be of; None: any. Records are read once, one after the other: memory does not grow with their size. Raises `UserError` for a judge
+    that the task does not have, a file that is no episode or belongs to another task, and two files of the same episode.
     """
     available = task.judges()
     for name in judges:
@@ -131,6 +144,7 @@ def score_and_time(
             raise UserError(f"scoring.judges: task {task.name} has no judge {name!r}; it has {', '.join(sorted(available))}")
     chosen = [available[name] for name in judges]
     rows: list[dict[str, Any]] = []
+    wrong: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
     for path in _in_order(files):
         record = read_record(path)
@@ -145,14 +159,23 @@ def score_and_time(
         instance = task.instance(int(record["idx"]))
         reference, impossible = task.reference(instance), task.is_impossible(instance)
         episode = _episode_columns(path, record, task, sees_reference) | _reference_columns(reference, impossible, available.values())
-        rows.extend({**episode, **verdict} for verdict in _score_episode(record, reference, chosen))
+        verdicts = list(_score_episode(record, reference, chosen))
+        rows.extend({**episode, **verdict} for verdict in verdicts)
+        if any(verdict["correct"] is False for verdict in verdicts):
+            texts = zip(TEXT_COLUMNS, (instance.question, answer_of(record), gold_text(reference)), strict=True)
+            named = episode | {"episode": "/".join(path.parts[-4:])}
+            wrong.append(named | {name: shortened(text, LONGEST_TEXT) for name, text in texts} | verdict_columns(verdicts))
         if record["schema"] != "published":
             timings.append({**episode, **_seconds(record)})
-    return pd.DataFrame(rows, columns=SCORE_SCHEMA.names), pd.DataFrame(timings, columns=TIMING_COLUMNS)
+    return ScoredEpisodes(
+        pd.DataFrame(rows, columns=SCORE_SCHEMA.names),
+        pd.DataFrame(wrong, columns=[*EPISODE_COLUMNS, *TEXT_COLUMNS, *verdict_columns({"judge": name} for name in judges)]),
+        pd.DataFrame(timings, columns=TIMING_COLUMNS),
+    )
 
 
 def score_experiment(config: Config, files: Sequence[Path], out: Path) -> None:
-    """Score the episodes of one experiment and write `out` (Parquet), its CSV and its timings beside it.
+    """Score the episodes of one experiment and write `out` (Parquet) with the files beside it.
 
     The task is opened in `work_dir/data/<task>`. Raises `UserError`, also where the episodes were made with other data or task records than lie there
     now; then nothing is written.
@@ -162,15 +185,21 @@ def score_experiment(config: Config, files: Sequence[Path], out: Path) -> None:
     made_by = fingerprint.read(folder)
     if made_by is not None:
         fingerprint.check_data(folder, made_by, task)
-    scores, timings = score_and_time(
+    scored = score_episodes(
         files,
         task,
         config.scoring.judges,
         sees_reference=_agent_sees_reference(config.agent.name),
         experiment=None if made_by is None else made_by["fingerprint"],
     )
-    write_scores(scores, out)
-    write_csv(timings, timings_file(out))
+    write_scored(scored, out)
+
+
+def write_scored(scored: ScoredEpisodes, out: Path) -> None:
+    """Write the score table `out` (see `write_scores`), and beside it the wrong answers and the timings."""
+    write_csv(scored.timings, timings_file(out))
+    write_csv(scored.wrong, wrong_file(out))
+    write_scores(scored.scores, out)
 
 
 def write_scores(scores: pd.DataFrame, out: Path) -> None:
@@ -181,7 +210,7 @@ def write_scores(scores: pd.DataFrame, out: Path) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial")
     os.close(descriptor)
     try:
-        pq.write_table(pa.Table.from_arrays(columns, schema=SCORE_SCHEMA), temporary, compression="zstd")
+        pq.write_table(pa.Table.from_arrays(columns, schema=SCORE_SCHEMA), temporary, compression="zstd", write_page_checksum=True)
         Path(temporary).replace(out)
     except BaseException:
         Path(temporary).unlink()
@@ -191,7 +220,7 @@ def write_scores(scores: pd.DataFrame, out: Path) -> None:
 def read_scores(path: Path) -> pd.DataFrame:
     """Read a score table. Raises `UserError` naming the file where it is none."""
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
         raise UserError(f"{path}: not a readable score table ({one_line(error)}); delete the file to have it made again") from error
     if table.schema.names != SCORE_SCHEMA.names:
@@ -207,6 +236,24 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 def timings_file(scores_file: Path) -> Path:
     """Where the timings of a score table lie."""
     return scores_file.with_name(f"{scores_file.stem}_timings.csv")
+
+
+def wrong_file(scores_file: Path) -> Path:
+    """Where the episodes of a score table that a judge calls wrong are listed, with question, answer and gold."""
+    return scores_file.with_name(f"{scores_file.stem}_wrong.csv")
+
+
+def verdict_columns(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What each judge said of an episode, by column: `<judge>_verdict` (`correct`, `wrong` or `unscorable`) and `<judge>_reason`."""
+    words = {True: "correct", False: "wrong", None: "unscorable"}
+    return {
+        name: value
+        for verdict in verdicts
+        for name, value in (
+            (f"{verdict['judge']}_verdict", words[verdict.get("correct")]),
+            (f"{verdict['judge']}_reason", verdict.get("reason")),
+        )
+    }
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:

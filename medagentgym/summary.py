@@ -5,7 +5,8 @@ as a failure or as nothing. A folder of reports holds
 
 - `summary.csv` (`SUMMARY_COLUMNS`, all figures) and `summary.md` (the same for people),
 - `success.png`, `.pdf`, `.svg` and `report.html`,
-- `disagreements.csv` (every episode on which the judges disagree, with what each said),
+- `wrong_answers.csv` (every episode that the leading judge calls wrong) and `disagreements.csv` (every one on which the judges disagree), both with
+  what each judge said, and with question, answer and gold where `medagentgym.policy.may_be_quoted`,
 - `timings.csv` (seconds an episode; the only file that differs between two runs of the same experiment).
 """
 
@@ -24,14 +25,27 @@ from typing import Any
 import pandas as pd
 from tabulate import tabulate
 
+from medagentgym.answers import shortened
 from medagentgym.config import Config
-from medagentgym.errors import UserError
+from medagentgym.csv_tables import SUMMARY_AGAIN, read_csv_table
+from medagentgym.errors import UserError, one_line
 from medagentgym.experiment_labels import experiment_labels, shared_heading
 from medagentgym.figures import draw_success
 from medagentgym.judges.references import ReferenceSummary, most_satisfied
+from medagentgym.policy import may_be_quoted
 from medagentgym.record import write_text
-from medagentgym.report import render_report
-from medagentgym.scores import TIMING_COLUMNS, read_scores, records, timings_file, write_csv
+from medagentgym.report import EpisodeList, render_report
+from medagentgym.scores import (
+    EPISODE_COLUMNS,
+    TEXT_COLUMNS,
+    TIMING_COLUMNS,
+    read_scores,
+    records,
+    timings_file,
+    verdict_columns,
+    write_csv,
+    wrong_file,
+)
 from medagentgym.tasks.registry import get_task_class, task_names
 
 CONFIDENCE = 0.95
@@ -115,18 +129,25 @@ def summarize(
     Raises `UserError` where episodes are missing and the table is not said to be `partial`.
     """
     rows: list[dict[str, Any]] = []
+    wrong: list[dict[str, Any]] = []
     disagreements: list[dict[str, Any]] = []
+    timings: list[dict[str, Any]] = []
     for config, path in zip(configs, score_files, strict=True):
         episodes = records(read_scores(path))
         left_out = (excluded_by_audit or {}).get(experiment_key(config))
         summarized = _summarize_experiment(config, episodes, asked[experiment_key(config)], path, partial=partial)
         rows.extend(row | {"excluded_by_audit": left_out} for row in summarized)
-        disagreements.extend(_disagreements(episodes))
+        listed = _listed_episodes(episodes, path, quoted=may_be_quoted(config))
+        wrong.extend(row for row in listed if row[f"{episodes[0]['judge']}_verdict"] == "wrong")
+        apart = {(episode["idx"], episode["rollout"]) for episode in episodes if episode["judges_agree"] is False}
+        disagreements.extend(row for row in listed if (row["idx"], row["rollout"]) in apart)
+        timings.extend(_timings(episodes, path))
     summary = pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS), dtype=object)
     out.mkdir(parents=True, exist_ok=True)
     write_csv(summary, out / "summary.csv")
-    write_csv(pd.DataFrame(disagreements, columns=_disagreement_columns(disagreements)), out / "disagreements.csv")
-    write_csv(_timings(score_files), out / "timings.csv")
+    write_csv(_episode_list(wrong), out / "wrong_answers.csv")
+    write_csv(_episode_list(disagreements), out / "disagreements.csv")
+    write_csv(pd.DataFrame(timings, columns=TIMING_COLUMNS), out / "timings.csv")
     draw_success(summary, out)
     title = f"{'PARTIAL: ' if partial else ''}{out.name}"
     success, episodes_table = success_table(summary), episode_table(summary)
@@ -136,11 +157,15 @@ def summarize(
         title,
         success,
         episodes_table,
-        disagreements,
+        [
+            EpisodeList("Wrong answers", "Episodes that the leading judge of their experiment calls wrong.", "wrong_answers.csv", wrong),
+            EpisodeList("Where the judges disagree", "The answer is the last one that the agent left.", "disagreements.csv", disagreements),
+        ],
         out / "success.svg",
         heading=shared_heading(rows),
         remarks=all_remarks,
         columns=SUMMARY_COLUMNS,
+        note=_note_on_quotes(configs),
     )
     write_text(out / "report.html", report)
     return summary
@@ -325,27 +350,57 @@ def _joined(values: Iterable[str | None]) -> str:
 # --- the other files --------------------------------------------------------------------------------------------------------------------------------
 
 
-def _disagreements(episodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    rows: dict[tuple[int, int], dict[str, Any]] = {}
+def _listed_episodes(episodes: list[dict[str, Any]], scores: Path, *, quoted: bool) -> list[dict[str, Any]]:
+    """The episodes that a judge calls wrong, with what each judge said; with question, answer and gold where they may be `quoted`.
+
+    Raises `UserError` where the list beside the scores does not belong to them.
+    """
+    path = wrong_file(scores)
+    to_do = "delete the file to have it made again"
+    verdicts: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for episode in episodes:
-        if episode["judges_agree"] is False:
-            names = ("task", "tag", "mode", "idx", "rollout", "instance_id")
-            row = rows.setdefault((episode["idx"], episode["rollout"]), {name: episode[name] for name in names})
-            verdict = {True: "correct", False: "wrong", None: "unscorable"}[episode["correct"]]
-            row |= {f"{episode['judge']}_verdict": verdict, f"{episode['judge']}_reason": episode["reason"]}
-    return list(rows.values())
+        verdicts.setdefault((episode["idx"], episode["rollout"]), []).append(episode)
+    expected = {key: of_episode for key, of_episode in verdicts.items() if any(verdict["correct"] is False for verdict in of_episode)}
+    rows = read_csv_table(path, (*EPISODE_COLUMNS, *TEXT_COLUMNS), "list of wrong answers", to_do)
+    if [(row["idx"], row["rollout"]) for row in rows] != [(str(idx), str(rollout)) for idx, rollout in expected]:
+        raise UserError(f"{path}: lists other episodes than {scores.name} calls wrong; {to_do}")
+    listed = []
+    for row, of_episode in zip(rows, expected.values(), strict=True):
+        columns = {name: row[name] for name in EPISODE_COLUMNS} | {name: of_episode[0][name] for name in ("idx", "rollout")}
+        listed.append(columns | {name: row[name] for name in TEXT_COLUMNS if quoted} | verdict_columns(of_episode))
+    return listed
 
 
-def _disagreement_columns(disagreements: list[dict[str, Any]]) -> list[str]:
-    columns = dict.fromkeys(["task", "tag", "mode", "idx", "rollout", "instance_id"])
-    for row in disagreements:
+def _episode_list(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    columns = dict.fromkeys(EPISODE_COLUMNS)
+    if any("question" in row for row in rows):
+        columns |= dict.fromkeys(TEXT_COLUMNS)
+    for row in rows:
         columns |= dict.fromkeys(row)
-    return list(columns)
+    return pd.DataFrame(rows, columns=list(columns), dtype=object)
 
 
-def _timings(score_files: Sequence[Path]) -> pd.DataFrame:
-    tables = [pd.read_csv(timings_file(path), dtype=str) for path in score_files if timings_file(path).is_file()]
-    return pd.concat(tables) if tables else pd.DataFrame(columns=TIMING_COLUMNS)
+def _note_on_quotes(configs: Sequence[Config]) -> str:
+    """Where the texts are that may not stand in a report; empty where all may."""
+    hidden = [config for config in configs if not may_be_quoted(config)]
+    if not hidden:
+        return ""
+    files = ", ".join(dict.fromkeys(f"{config.task}/{config.result_dir_tag}/scores_{config.mode}_wrong.csv" for config in hidden))
+    return (
+        f"The records of {', '.join(dict.fromkeys(config.task for config in hidden))} are credentialed and reports are passed on, so questions, "
+        f"answers and golds are not shown here. They stand in {files}, in the private working folder. What judges say can still quote single values."
+    )
+
+
+def _timings(episodes: list[dict[str, Any]], scores: Path) -> list[dict[str, Any]]:
+    """The timings of an experiment. Raises `UserError` where they do not belong to its scores."""
+    path = timings_file(scores)
+    to_do = "delete the file to have it made again"
+    rows = read_csv_table(path, TIMING_COLUMNS, "table of timings", to_do)
+    timed = dict.fromkeys((str(episode["idx"]), str(episode["rollout"])) for episode in episodes if episode["stop_reason"] != "published")
+    if [(row["idx"], row["rollout"]) for row in rows] != list(timed):
+        raise UserError(f"{path}: holds other episodes than {scores.name}; {to_do}")
+    return list(rows)
 
 
 # --- tables for people ------------------------------------------------------------------------------------------------------------------------------
@@ -528,7 +583,37 @@ def print_summary(folder: Path) -> None:
     path = folder / "summary.csv"
     if not path.is_file():
         raise UserError(f"{path}: there is no summary; give a folder <work_dir>/reports/<name> of a run that has ended")
-    summary = pd.read_csv(path, dtype=object, keep_default_na=False).reindex(columns=list(SUMMARY_COLUMNS), fill_value="")
+    given = read_csv_table(path, _PRINTED, "summary", SUMMARY_AGAIN)
+    summary = pd.DataFrame(given, dtype=object).reindex(columns=list(SUMMARY_COLUMNS), fill_value="")
+    try:
+        _print_tables(summary)
+    except ValueError as error:
+        raise UserError(f"{path}: not a readable summary ({one_line(error)}); {SUMMARY_AGAIN}") from error
+    print()
+    for what, file in (("table", "summary.md"), ("figure", "success.png"), ("report", "report.html")):
+        print(f"{what:7} {folder / file}")
+
+
+_PRINTED = (
+    "task",
+    "tag",
+    "mode",
+    "judge",
+    "asked",
+    "done",
+    "missing",
+    "scored",
+    "successes",
+    "success_rate",
+    "ci_low",
+    "ci_high",
+    "first_rate",
+    "floor",
+)
+
+
+def _print_tables(summary: pd.DataFrame) -> None:
+    """Print the rows of a `summary.csv`. Raises `ValueError` where a figure is none; then nothing is printed."""
     rows = []
     for row, label in zip(records(summary), experiment_labels(records(summary)), strict=True):
         success = f"{row['successes']}/{row['scored']} = {_percent_of(row['success_rate'])}"
@@ -542,9 +627,6 @@ def print_summary(folder: Path) -> None:
     print(*[part for part in (shared_heading(records(summary)), table, _printed_abstentions(summary)) if part], sep="\n\n")
     for note in _printed_notes(records(summary)):
         print(f"\n{note}")
-    print()
-    for what, file in (("table", "summary.md"), ("figure", "success.png"), ("report", "report.html")):
-        print(f"{what:7} {folder / file}")
 
 
 def _printed_notes(rows: list[dict[str, Any]]) -> list[str]:
@@ -579,17 +661,9 @@ def _printed(headers: list[str], rows: list[list[str]]) -> str:
     if excess <= 0:
         return table
     width = max(len(row[0]) for row in rows) - excess
-    shortened = [[_shortened(row[0], width), *row[1:]] for row in rows]
-    return tabulate(shortened, headers=headers, tablefmt="simple", disable_numparse=True)
+    narrower = [[shortened(row[0], width), *row[1:]] for row in rows]
+    return tabulate(narrower, headers=headers, tablefmt="simple", disable_numparse=True)
 
 
 def _percent_of(cell: str) -> str:
     return percent(float(cell)) if cell else NOT_KNOWN
-
-
-def _shortened(text: str, width: int) -> str:
-    """Text of at most `width` characters: the middle of a longer one is left out."""
-    if len(text) <= width:
-        return text
-    head = (width - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"

@@ -10,6 +10,7 @@ rule score:
     output:
         f"{PLAN.work_dir}/{{task}}/{{tag}}/scores_{{mode}}.parquet",
         f"{PLAN.work_dir}/{{task}}/{{tag}}/scores_{{mode}}.csv",
+        f"{PLAN.work_dir}/{{task}}/{{tag}}/scores_{{mode}}_wrong.csv",
         f"{PLAN.work_dir}/{{task}}/{{tag}}/scores_{{mode}}_timings.csv",
     log:
         f"{PLAN.work_dir}/logs/{{task}}/{{tag}}/scores_{{mode}}.log",

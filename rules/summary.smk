@@ -4,11 +4,13 @@
 rule summary:
     input:
         scores=PLAN.scores,
+        beside=PLAN.beside_scores,
     output:
         multiext(
             f"{PLAN.report}/",
             "summary.csv",
             "summary.md",
+            "wrong_answers.csv",
             "disagreements.csv",
             "timings.csv",
             "success.png",
@@ -26,5 +28,7 @@ rule summary:
         asked=PLAN.asked,
         partial=PLAN.partial,
         excluded_by_audit=PLAN.excluded_by_audit,
+        # read from the configuration: a report made when more or less could be quoted is made again
+        quoted=PLAN.quoted,
     script:
         "../scripts/summarize.py"

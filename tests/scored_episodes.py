@@ -29,7 +29,7 @@ class SmallTask:
     def instance(self, idx: int) -> Instance:
         if idx >= len(GOLDS):
             raise UserError(f"small: there is no instance {idx}")
-        return Instance(idx, f"question-{idx}", "?", {})
+        return Instance(idx, f"question-{idx}", f"Which of the {idx + 100}?", {})
 
     def reference(self, instance: Instance) -> Any:
         return GOLDS[instance.idx]

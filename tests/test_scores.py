@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from scored_episodes import SmallTask, TaskWithImpossible, abstention, attempt, write_episode, write_published_episode
 
+from medagentgym.answers import LONGEST_TEXT
 from medagentgym.errors import UserError
-from medagentgym.scores import read_scores, records, score_and_time, score_episodes, timings_file, write_csv, write_scores
+from medagentgym.scores import read_scores, records, score_episodes, timings_file, write_csv, write_scored, write_scores, wrong_file
 
 BOTH = ["strict", "published"]
 
@@ -22,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 def scored(*files: Path, judges: list[str] = BOTH, task: SmallTask | None = None, **options: Any) -> list[dict[str, Any]]:
     """The rows as they come back from the written table."""
     out = files[0].parent.parent / "scores_test.parquet"
-    write_scores(score_episodes(files, task or SmallTask(), judges, **options), out)
+    write_scores(score_episodes(files, task or SmallTask(), judges, **options).scores, out)
     return records(read_scores(out))
 
 
@@ -209,15 +210,15 @@ def test_an_audit_is_marked(folder: Path) -> None:
 
 
 def test_no_episode_gives_an_empty_table(tmp_path: Path) -> None:
-    write_scores(score_episodes([], SmallTask(), BOTH), tmp_path / "scores.parquet")
+    write_scores(score_episodes([], SmallTask(), BOTH).scores, tmp_path / "scores.parquet")
     assert records(read_scores(tmp_path / "scores.parquet")) == []
 
 
 def test_the_same_episodes_give_the_same_bytes_and_nothing_else_is_left(folder: Path) -> None:
     files = [write_episode(folder, idx, attempt(idx)) for idx in range(4)]
     out, again = folder.parent / "scores_test.parquet", folder.parent / "again.parquet"
-    write_scores(score_episodes(files, SmallTask(), BOTH), out)
-    write_scores(score_episodes(files[::-1], SmallTask(), BOTH), again)
+    write_scores(score_episodes(files, SmallTask(), BOTH).scores, out)
+    write_scores(score_episodes(files[::-1], SmallTask(), BOTH).scores, again)
     assert out.read_bytes() == again.read_bytes()
     assert out.with_suffix(".csv").read_bytes() == again.with_suffix(".csv").read_bytes()
     assert b"pandas" not in out.read_bytes()
@@ -227,7 +228,7 @@ def test_the_same_episodes_give_the_same_bytes_and_nothing_else_is_left(folder: 
 def test_timings_are_kept_apart_from_the_scores(folder: Path) -> None:
     files = [write_episode(folder, 1, attempt(1), attempt(2)), write_published_episode(folder, 0, {"result": "failure"})]
     out = timings_file(folder.parent / "scores_test.parquet")
-    write_csv(score_and_time(files, SmallTask(), BOTH)[1], out)
+    write_csv(score_episodes(files, SmallTask(), BOTH).timings, out)
     assert out.name == "scores_test_timings.csv"
     assert out.read_text() == "task,tag,mode,idx,rollout,steps,wall_seconds,cpu_seconds\nsmall,my-model,test,1,0,3,0.5,0.25\n"
 
@@ -259,3 +260,45 @@ def test_a_table_that_is_none_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"not a table")
     with pytest.raises(UserError, match=r"scores\.parquet: not a readable score table"):
         read_scores(path)
+
+
+def test_wrong_answers_are_listed_with_question_answer_gold_and_what_each_judge_said(folder: Path) -> None:
+    files = [
+        write_episode(folder, 0, attempt(1)),
+        write_episode(folder, 1, attempt(["po"]), attempt([["iv"], ["po"], ["sc"]])),
+        write_episode(folder, 2),
+    ]
+    files += [write_published_episode(folder, 3, {"result": "failure"})]
+    rows = records(score_episodes(files, SmallTask(), BOTH).wrong)
+    assert [(row["idx"], row["episode"]) for row in rows] == [(idx, f"small/my-model/test/history_{idx}.json") for idx in (1, 2, 3)]
+    assert [(row["question"], row["answer"], row["gold"]) for row in rows] == [
+        ("Which of the 101?", "['iv', 'po', 'sc']", "['iv', 'po']"),
+        ("Which of the 102?", "(no attempt)", "True"),
+        ("Which of the 103?", "", "[]"),
+    ]
+    assert [(row["strict_verdict"], row["published_verdict"]) for row in rows] == [("wrong", "correct"), ("wrong", "wrong"), ("unscorable", "wrong")]
+    assert rows[1]["strict_reason"] == "no attempt"
+
+
+def test_the_list_of_wrong_answers_has_the_same_bytes_wherever_the_working_folder_lies(folder: Path, tmp_path: Path) -> None:
+    contents = set()
+    for place in (folder, tmp_path / "elsewhere" / "small" / "my-model" / "test"):
+        out = place.parent / "scores_test.parquet"
+        write_scored(score_episodes([write_episode(place, idx, attempt(7)) for idx in (1, 0)], SmallTask(), BOTH), out)
+        contents.add(wrong_file(out).read_bytes())
+    assert len(contents) == 1
+
+
+def test_an_answer_without_end_is_shortened_in_the_list(folder: Path) -> None:
+    (row,) = records(score_episodes([write_episode(folder, 0, attempt("x" * 300_000))], SmallTask(), BOTH).wrong)
+    assert len(row["answer"]) == LONGEST_TEXT and "…" in row["answer"]
+
+
+def test_a_score_table_of_which_a_bit_has_changed_is_named(folder: Path) -> None:
+    out = folder.parent / "scores_test.parquet"
+    write_scores(score_episodes([write_episode(folder, idx, attempt(idx)) for idx in range(4)], SmallTask(), BOTH).scores, out)
+    content = bytearray(out.read_bytes())
+    content[40] ^= 1
+    out.write_bytes(content)
+    with pytest.raises(UserError, match=r"scores_test\.parquet: not a readable score table .*delete the file to have it made again"):
+        read_scores(out)

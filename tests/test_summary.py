@@ -11,13 +11,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from scored_episodes import SmallTask, TaskWithImpossible, abstention, attempt, write_episode, write_published_episode
 
 from medagentgym.config import Config
 from medagentgym.errors import UserError
-from medagentgym.scores import score_and_time, timings_file, write_csv, write_scores
+from medagentgym.report import MOST_LISTED
+from medagentgym.scores import score_episodes, timings_file, write_csv, write_scored, wrong_file
 from medagentgym.summary import SUMMARY_COLUMNS, append_running_record, balanced_accuracy, experiment_key, print_summary, summarize, wilson_interval
+from medagentgym.workflow import read_summary
 
 
 def config_of(tag: str, **keys: Any) -> Config:
@@ -26,9 +29,7 @@ def config_of(tag: str, **keys: Any) -> Config:
 
 def score_table(folder: Path, *files: Path, judges: tuple[str, ...] = ("strict", "published"), task: SmallTask | None = None, **options: Any) -> Path:
     out = folder.parent / f"scores_{folder.name}.parquet"
-    table, timings = score_and_time(files, task or SmallTask(), judges, **options)
-    write_scores(table, out)
-    write_csv(timings, timings_file(out))
+    write_scored(score_episodes(files, task or SmallTask(), judges, **options), out)
     return out
 
 
@@ -191,6 +192,7 @@ def test_two_summaries_of_the_same_episodes_have_the_same_bytes_timings_aside(tm
     names = sorted(path.name for path in (tmp_path / "first" / "reports" / "demo").iterdir())
     assert names == [
         "disagreements.csv", "report.html", "success.pdf", "success.png", "success.svg", "summary.csv", "summary.md", "timings.csv",
+        "wrong_answers.csv",
     ]  # fmt: skip
     different = [name for name in names if len({(tmp_path / run / "reports" / "demo" / name).read_bytes() for run in ("first", "second")}) > 1]
     assert different == ["timings.csv"]
@@ -345,3 +347,133 @@ def test_the_interval_is_that_of_scipy() -> None:
         for successes in {0, 1, count // 3, count - 1, count}:
             expected = binomtest(successes, count).proportion_ci(confidence_level=0.95, method="wilson")
             assert wilson_interval(successes, count) == pytest.approx((expected.low, expected.high), abs=1e-6)
+
+
+# --- single episodes --------------------------------------------------------------------------------------------------------------------------------
+
+OPEN = {"data": {"credentialed": False}}
+
+
+def listed(out: Path, name: str) -> list[dict[str, str]]:
+    with (out / name).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def section(out: Path, title: str) -> str:
+    """The part of the report under a heading."""
+    return (out / "report.html").read_text().partition(f"<h2>{title}</h2>")[2].partition("</section>")[0]
+
+
+def test_the_report_shows_wrong_answers_and_disagreements_with_question_answer_and_gold(tmp_path: Path, folder: Path) -> None:
+    files = [write_episode(folder, 0, attempt(52)), write_episode(folder, 1, attempt(["iv"])), write_episode(folder, 2, attempt(True))]
+    out = tmp_path / "reports" / "demo"
+    summarize([config_of("my-model", **OPEN)], [score_table(folder, *files)], {"small/my-model/test": 3}, out, False)
+    wrong, disagreements = section(out, "Wrong answers"), section(out, "Where the judges disagree")
+    for shown in ("Which of the 100?", '<td class="figure">52</td>', "small/my-model/test/history_0.json", "wrong: another row than the gold"):
+        assert shown in wrong, shown
+    assert "Which of the 102?" not in wrong
+    assert "Which of the 101?" in disagreements and "[&#39;iv&#39;, &#39;po&#39;]" in disagreements and "Which of the 100?" not in disagreements
+    assert [(row["idx"], row["question"], row["gold"]) for row in listed(out, "wrong_answers.csv")] == [
+        ("0", "Which of the 100?", "1"),
+        ("1", "Which of the 101?", "['iv', 'po']"),
+    ]
+    assert [(row["idx"], row["answer"], row["published_verdict"]) for row in listed(out, "disagreements.csv")] == [("1", "['iv']", "correct")]
+
+
+def test_the_report_of_credentialed_records_names_episodes_and_reasons_and_says_where_the_texts_are(tmp_path: Path, folder: Path) -> None:
+    files = [write_episode(folder, 1, attempt(["iv", "a word of the agent"]))]
+    out = tmp_path / "reports" / "demo"
+    scores = score_table(folder, *files)
+    summarize([config_of("my-model", data={"credentialed": True})], [scores], {"small/my-model/test": 1}, out, False)
+    wrong = section(out, "Wrong answers")
+    assert "history_1.json" in wrong and "judge strict" in wrong
+    assert "small/my-model/scores_test_wrong.csv" in wrong
+    for file in out.iterdir():
+        content = file.read_bytes()
+        assert b"Which of the 101?" not in content and b"a word of the agent" not in content, file.name
+    assert "Which of the 101?" in wrong_file(scores).read_text() and "a word of the agent" in wrong_file(scores).read_text()
+
+
+def test_a_task_that_is_no_longer_installed_is_not_quoted_unless_its_records_are_said_to_be_open(tmp_path: Path, folder: Path) -> None:
+    scores = score_table(folder, write_episode(folder, 0, attempt(5)))
+    for name, keys, expected in (("unknown", {}, False), ("open", OPEN, True)):
+        summarize([config_of("my-model", **keys)], [scores], {"small/my-model/test": 1}, tmp_path / name, False)
+        assert ("Which of the 100?" in (tmp_path / name / "report.html").read_text()) is expected
+
+
+def test_a_long_list_is_cut_in_the_report_shows_every_experiment_and_says_where_the_rest_is(tmp_path: Path) -> None:
+    configs, scores, asked = [], [], {}
+    for tag, count in (("bad", 2 * MOST_LISTED), ("better", 3)):
+        folder = tmp_path / "small" / tag / "test"
+        files = [write_episode(folder, 0, attempt(5), rollout=rollout) for rollout in range(count)]
+        configs.append(config_of(tag, training={"num_rollouts": count}, **OPEN))
+        scores.append(score_table(folder, *files))
+        asked[f"small/{tag}/test"] = count
+    summarize(configs, scores, asked, tmp_path / "demo", False)
+    wrong = section(tmp_path / "demo", "Wrong answers")
+    assert wrong.count("history_0_") == MOST_LISTED and wrong.count("small/better/test/") == 3
+    assert f"{MOST_LISTED} of {2 * MOST_LISTED + 3} are shown; the other {MOST_LISTED + 3} are in wrong_answers.csv" in wrong
+    assert len(listed(tmp_path / "demo", "wrong_answers.csv")) == 2 * MOST_LISTED + 3
+
+
+def test_a_long_text_is_shortened_in_the_report_and_whole_in_its_file(tmp_path: Path, folder: Path) -> None:
+    answer = f"begin {'x' * 5000} end"
+    scores = score_table(folder, write_episode(folder, 0, attempt(answer)))
+    summarize([config_of("my-model", **OPEN)], [scores], {"small/my-model/test": 1}, tmp_path / "demo", False)
+    assert answer not in section(tmp_path / "demo", "Wrong answers") and "begin xxx" in section(tmp_path / "demo", "Wrong answers")
+    assert listed(tmp_path / "demo", "wrong_answers.csv")[0]["answer"] == answer
+
+
+# --- damage -----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def without_last_line(text: str) -> str:
+    return text[: text.rstrip("\n").rindex("\n") + 1]
+
+
+DAMAGE = {
+    "cut within a row": lambda text: text[:-9],
+    "cut between rows": without_last_line,
+    "empty": lambda text: "",
+    "another table": lambda text: "nothing\n1\n",
+    "a row too long": lambda text: text.rstrip("\n") + ",more\n",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("which", [wrong_file, timings_file])
+def test_a_damaged_table_beside_the_scores_is_told_in_one_line_and_makes_no_report(tmp_path: Path, folder: Path, damage: str, which: Any) -> None:
+    scores = score_table(folder, *(write_episode(folder, idx, attempt(5)) for idx in (0, 1)))
+    path = which(scores)
+    path.write_text(DAMAGE[damage](path.read_text()))
+    with pytest.raises(UserError, match=rf"{path.name}: .*; delete the file to have it made again$") as told:
+        summarize([config_of("my-model")], [scores], {"small/my-model/test": 2}, tmp_path / "demo", False)
+    assert "\n" not in str(told.value)
+    assert not (tmp_path / "demo").exists()
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda text: text[:-9], lambda text: "", lambda text: text.replace("submit", "submit,submit"), lambda text: "a\n1\n"]
+)
+def test_a_damaged_summary_is_told_in_one_line(tmp_path: Path, folder: Path, damage: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    config = config_of("my-model", work_dir=str(tmp_path), name="demo")
+    out = tmp_path / "reports" / "demo"
+    summarize([config], [score_table(folder, write_episode(folder, 0, attempt(1)))], {"small/my-model/test": 1}, out, False)
+    (out / "summary.csv").write_text(damage((out / "summary.csv").read_text()))
+    for read in (lambda: print_summary(out), lambda: read_summary(config)):
+        with pytest.raises(UserError, match=r"summary\.csv: not a readable summary \(.*\); delete the file and run the workflow again"):
+            read()
+    assert capsys.readouterr().out == ""
+
+
+def test_a_figure_of_a_summary_that_is_none_is_told_in_one_line(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = config_of("my-model", work_dir=str(tmp_path), name="demo")
+    out = tmp_path / "reports" / "demo"
+    summarize([config], [score_table(folder, write_episode(folder, 0, attempt(1)))], {"small/my-model/test": 1}, out, False)
+    rows = listed(out, "summary.csv")
+    for name, value in (("success_rate", "banana"), ("asked", "many")):
+        changed = [{**row, name: value} for row in rows]
+        write_csv(pd.DataFrame(changed), out / "summary.csv")
+        with pytest.raises(UserError, match=r"summary\.csv: not a readable summary"):
+            print_summary(out) if name == "success_rate" else read_summary(config)
+    assert capsys.readouterr().out == ""
