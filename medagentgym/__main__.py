@@ -55,14 +55,24 @@ def check_sandboxes(arguments: Sequence[str]) -> int:
 
 
 def show(arguments: Sequence[str]) -> int:
-    """`medagentgym show FOLDER`: the table of a reports folder. `medagentgym show FILE`: what happened in an episode."""
-    if len(arguments) != 1 or arguments[0].startswith("-"):
-        raise UserError("command line: show: expects one reports folder or one episode, for example `medagentgym show work_dir/demo/reports/demo`")
-    path = Path(arguments[0])
+    """`medagentgym show FOLDER`: the table of a reports folder. `medagentgym show [--full] FILE`: what happened in an episode.
+
+    The prompt of an episode is shortened unless `--full`.
+    """
+    paths = [Path(argument) for argument in arguments if argument != "--full"]
+    full = len(paths) < len(arguments)
+    if len(paths) != 1 or str(paths[0]).startswith("-"):
+        raise UserError(
+            "command line: show: expects one reports folder or one episode, for example `medagentgym show work_dir/demo/reports/demo`; "
+            "with --full the whole prompt of an episode is shown"
+        )
+    (path,) = paths
     if path.suffix == ".json":
         from medagentgym.transcript import transcript
 
-        print(transcript(path))
+        print(transcript(path, full=full))
+    elif full:
+        raise UserError(f"command line: show: --full is for an episode, and {path} is none; leave it out")
     else:
         from medagentgym.summary import print_summary
 

@@ -1,42 +1,159 @@
-"""What happened in an episode, for a person to read."""
+"""What happened in an episode, for a person to read: what it was about and how it ended first, then the conversation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medagentgym import fingerprint
+from medagentgym.answers import answer_of, answer_text, gold_text
+from medagentgym.config import Config
+from medagentgym.errors import UserError, one_line
+from medagentgym.plan import read_plan
 from medagentgym.record import STOP_REASONS, read_record
+from medagentgym.tasks.registry import get_task_class
+
+PROMPT_HEAD, PROMPT_TAIL = 4, 8
+"""Lines shown of the beginning and the end of a message of the prompt."""
+_LONGEST_LINE = 2000
+"""Characters shown of one line of the heading."""
 
 
-def transcript(path: Path) -> str:
-    """The conversation, the verdicts on every attempt and the end of the episode in a record's file, ours or a published one.
+def transcript(path: Path, *, full: bool = False) -> str:
+    """A heading, the conversation, the verdicts on every attempt and the end of the episode in a record's file, ours or a published one.
 
-    The reasons of verdicts quote the gold answer. Raises `UserError` where the file is no episode.
+    What was said before the agent's first reply is shortened unless `full`. Heading and reasons quote the gold answer. Raises `UserError` where the
+    file is no episode.
     """
     record = read_record(path)
-    parts = [f"{path}: {record['task'] or 'published episode'}, instance {record['idx']} ({record['instance_id']}), rollout {record['rollout']}"]
-    parts += [_message(message) for message in record["messages"]]
+    messages = record.get("messages") or []
+    prompt = next((position for position, message in enumerate(messages) if message.get("role") == "assistant"), len(messages))
+    parts = [_heading(path, record)]
+    parts += [_message(message, shorten=position < prompt and not full) for position, message in enumerate(messages)]
     parts += list(_verdicts(record))
-    parts.append(f"{record['result']}, score {record['score']:g}: {STOP_REASONS[record['stop_reason']]}")
+    parts.append(_outcome(record))
     return "\n\n".join(parts)
 
 
-def _message(message: dict[str, Any]) -> str:
-    content = message.get("content")
+# --- the heading ------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _heading(path: Path, record: Mapping[str, Any]) -> str:
+    question, gold = _asked(path, record)
+    lines = [
+        ("task", f"{record['task'] or 'published episode'}, mode {record.get('mode')}"),
+        ("instance", f"{record['idx']}, named {record['instance_id']}"),
+        ("agent", record.get("agent")),
+        ("question", question),
+        ("answer", answer_of(record) or "(not kept in a published record)"),
+        ("gold", gold),
+        ("outcome", _outcome(record)),
+        *((f"judge {judge}", _in_words(verdict)) for judge, verdict in _last_verdicts(record).items()),
+        ("steps", _steps(record)),
+        ("cost", _cost(record.get("usage") or {})),
+    ]
+    width = max(len(name) for name, _ in lines)
+    shown = [f"{name:{width}}  {_limited(one_line(value))}" for name, value in lines if value]
+    return "\n".join([f"{path}: instance {record['idx']}, rollout {record['rollout']}", "", *shown])
+
+
+def _asked(path: Path, record: Mapping[str, Any]) -> tuple[str, str]:
+    """Question and gold, from the data of the working folder in which the record lies, or why they are not known."""
+    try:
+        config = _configuration(path)
+        task = get_task_class(config.task)(path.resolve().parents[3] / "data" / config.task, config)
+        made_by = fingerprint.read(path.parent)
+        if made_by is not None:
+            fingerprint.check_episode(path, record, made_by["fingerprint"], task)
+        instance = task.instance(int(record["idx"]))
+        asked = instance.question, gold_text(task.reference(instance))
+        task.close()
+    except UserError as error:
+        return "(not known: see the end of the prompt below)", f"(not known: {error})"
+    return asked
+
+
+def _configuration(path: Path) -> Config:
+    """The configuration of the latest run that had the experiment of this episode. Raises `UserError`."""
+    try:
+        work_dir = path.resolve().parents[3]
+    except IndexError as error:
+        raise UserError("the file does not lie in the working folder of a run") from error
+    place = path.resolve().parent.relative_to(work_dir).as_posix()
+    plans = sorted((work_dir / ".plans").glob("*.json"), key=lambda plan: (plan.stat().st_mtime, plan.name), reverse=True)
+    for plan in plans:
+        try:
+            configs = read_plan(plan)
+        except UserError:  # of another version
+            continue
+        for config in configs:
+            if f"{config.task}/{config.result_dir_tag}/{config.mode}" == place:
+                return config
+    raise UserError(f"no run in {work_dir} had this episode")
+
+
+def _outcome(record: Mapping[str, Any]) -> str:
+    score = f", score {record['score']:g}" if isinstance(record.get("score"), (int, float)) else ""
+    return f"{record['result']}{score}: {STOP_REASONS.get(record['stop_reason'], record['stop_reason'])}"
+
+
+def _last_verdicts(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return dict(record["attempts"][-1].get("verdicts") or {}) if record["attempts"] else {}
+
+
+def _in_words(verdict: Mapping[str, Any]) -> str:
+    return f"{'right' if verdict['correct'] else 'wrong'}: {verdict['reason']}"
+
+
+def _steps(record: Mapping[str, Any]) -> str:
+    count, attempts = len(record["steps"]), len(record["attempts"])
+    actions = Counter(str(step["action"]) for step in record["steps"] if step.get("action"))
+    named = ", ".join(f"{action} {number}" for action, number in actions.items())
+    known = "" if record["schema"] == "published" else f"; {attempts} {'attempt' if attempts == 1 else 'attempts'}"
+    return f"{count}{f' ({named})' if named else ''}{known}"
+
+
+def _cost(usage: Mapping[str, Any]) -> str:
+    if not usage:
+        return ""
+    if not usage.get("calls"):
+        return "no model was called"
+    tokens = f"{usage['calls']} calls, {usage.get('prompt_tokens') or 0:,} tokens in, {usage.get('completion_tokens') or 0:,} out"
+    return f"{tokens}; {'no price is configured' if usage.get('cost') is None else format(usage['cost'], '.4g')}"
+
+
+def _limited(text: str) -> str:
+    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}… ({len(text):,} characters)"
+
+
+# --- the conversation -------------------------------------------------------------------------------------------------------------------------------
+
+
+def _message(message: Mapping[str, Any], *, shorten: bool) -> str:
+    content = str(message.get("content") or "")
     calls = [f"calls {call['function']['name']}({call['function']['arguments']})" for call in message.get("tool_calls") or ()]
-    return "\n".join([f"--- {message.get('role', '?')} ---", *([str(content)] if content else []), *calls])
+    shown = _without_middle(content.splitlines()) if shorten else [content]
+    return "\n".join([f"--- {message.get('role', '?')} ---", *(shown if content else []), *calls])
 
 
-def _verdicts(record: dict[str, Any]) -> Iterator[str]:
+def _without_middle(lines: Sequence[str]) -> list[str]:
+    left_out = len(lines) - PROMPT_HEAD - PROMPT_TAIL
+    if left_out <= 1:
+        return list(lines)
+    return [*lines[:PROMPT_HEAD], f"[... {left_out} lines, which --full shows ...]", *lines[-PROMPT_TAIL:]]
+
+
+def _verdicts(record: Mapping[str, Any]) -> Iterator[str]:
     for number, attempt in enumerate(record["attempts"], start=1):
-        judged = [f"  {judge}: {'right' if verdict['correct'] else 'wrong'}: {verdict['reason']}" for judge, verdict in attempt["verdicts"].items()]
+        judged = [f"  {judge}: {_in_words(verdict)}" for judge, verdict in (attempt.get("verdicts") or {}).items()]
         yield "\n".join([f"--- attempt {number}, step {attempt['step'] + 1} ---", _left_behind(attempt["evidence"]), *judged])
 
 
-def _left_behind(evidence: dict[str, Any]) -> str:
+def _left_behind(evidence: Mapping[str, Any]) -> str:
     if evidence.get("abstained"):
         return "abstained: the data cannot answer the question"
     if not evidence["has_answer"]:
         return "no answer: judged by what was printed"
-    return f"answer: {evidence['answer']}"
+    return f"answer: {answer_text(evidence)}"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from scored_episodes import abstention, attempt, write_episode
 
 from medagentgym.__main__ import main
+from medagentgym.configuration import load_config
 from medagentgym.errors import UserError
+from medagentgym.plan import make_plan
+from medagentgym.tasks.registry import get_task_class
 from medagentgym.transcript import transcript
 
 
@@ -37,3 +41,95 @@ def test_an_abstention_is_shown_as_one_and_a_print_as_no_answer(tmp_path: Path) 
     shown = transcript(write_episode(tmp_path, 0, attempt(None, "5 tables\n", has_answer=False), abstention(1), stop_reason="abstained"))
     assert "no answer: judged by what was printed" in shown and "abstained: the data cannot answer the question" in shown
     assert shown.endswith("the agent said that the data cannot answer the question")
+
+
+# --- the heading ------------------------------------------------------------------------------------------------------------------------------------
+
+
+QUESTION = "A two-sided t test compares two means with effect size 0.5. How many participants does each group need for a power of 80 %?"
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    """The folder of an experiment whose data are built and whose plan is written, as a run leaves it."""
+    rows = [{"task_type": "a test", "estimate_target": "size", "question": QUESTION, "answer": 64}]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = {"task": "npowerai", "work_dir": str(tmp_path / "work"), "agent": {"name": "baseline"}, "result_dir_tag": "rules"}
+    config = load_config({**given, "data": {"questions": {"test": str(tmp_path / "rows.jsonl")}}})
+    get_task_class("npowerai").build(config, tmp_path / "work" / "data" / "npowerai")
+    make_plan(config).write()
+    return tmp_path / "work" / "npowerai" / "rules" / "test"
+
+
+def heading_of(shown: str) -> dict[str, str]:
+    """The heading's lines by their names."""
+    lines = shown.split("\n\n")[1].splitlines()
+    return {name.strip(): value for name, _, value in (line.partition("  ") for line in lines) for value in [value.strip()]}
+
+
+def test_a_heading_says_first_what_was_asked_answered_and_expected_and_why_it_was_wrong(asked: Path) -> None:
+    verdicts = {
+        "strict": {"correct": False, "score": 0.0, "reason": "63 where the gold is 64"},
+        "published": {"correct": True, "score": 1.0, "reason": "near enough"},
+    }
+    path = write_episode(asked, 0, {**attempt(63), "verdicts": verdicts}, task="npowerai", agent="baseline")
+    shown = transcript(path)
+    assert shown.startswith(f"{path}: instance 0, rollout 0\n")
+    assert heading_of(shown) == {
+        "task": "npowerai, mode test",
+        "instance": "0, named question-0",
+        "agent": "baseline",
+        "question": QUESTION,
+        "answer": "63",
+        "gold": "64",
+        "outcome": "failure, score 0: the agent said that it was done",
+        "judge strict": "wrong: 63 where the gold is 64",
+        "judge published": "right: near enough",
+        "steps": "2 (validate_code 1, submit 1); 1 attempt",
+        "cost": "2 calls, 1,000 tokens in, 50 out; no price is configured",
+    }
+
+
+def test_where_the_data_are_gone_the_heading_says_that_question_and_gold_are_not_known(asked: Path) -> None:
+    path = write_episode(asked, 0, attempt(63), task="npowerai")
+    shutil.rmtree(asked.parents[2] / "data")
+    heading = heading_of(transcript(path))
+    assert heading["question"].startswith("(not known") and "the data are not built" in heading["gold"]
+    assert heading["answer"] == "63"
+
+
+def test_an_episode_of_other_data_is_not_given_their_gold(asked: Path) -> None:
+    fingerprint = {"schema": "", "fingerprint": "0" * 64, "configuration": {}, "digests": {}}
+    path = write_episode(asked, 0, attempt(63), task="npowerai", fingerprint="1" * 64)
+    (asked / "configuration.json").write_text(json.dumps(fingerprint))
+    assert "was not made with this configuration" in heading_of(transcript(path))["gold"]
+
+
+def test_the_prompt_is_shortened_unless_it_is_asked_for_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompt = "\n".join(f"line {number}." for number in range(100))
+    reply = "\n".join(f"thought {number}." for number in range(100))
+    messages = [{"role": "system", "content": prompt}, {"role": "user", "content": prompt}, {"role": "assistant", "content": reply}]
+    path = str(write_episode(tmp_path, 0, attempt(2), messages=[*messages, {"role": "user", "content": prompt.replace("line", "output")}]))
+    assert main(["show", path]) == 0
+    shown = capsys.readouterr().out
+    assert "line 3." in shown and "line 4." not in shown and "line 91." not in shown and "line 92." in shown
+    assert shown.count("[... 88 lines, which --full shows ...]") == 2
+    assert "thought 50." in shown and "output 50." in shown
+    for arguments in (["show", "--full", path], ["show", path, "--full"]):
+        assert main(arguments) == 0
+        shown = capsys.readouterr().out
+        assert shown.count("line 50.") == 2 and "--full" not in shown
+
+
+@pytest.mark.parametrize(("arguments", "said"), [([], "expects one"), (["--full"], "expects one"), (["--fool", "a.json"], "expects one")])
+def test_show_says_in_one_line_what_it_takes(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["show", *arguments])
+    told = capsys.readouterr().err
+    assert ended.value.code == 2 and said in told and len(told.splitlines()) == 1
+
+
+def test_full_is_for_an_episode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["show", "--full", str(tmp_path)])
+    assert "--full is for an episode" in capsys.readouterr().err
