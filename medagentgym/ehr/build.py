@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from medagentgym.built_data import BUILD_SCHEMA, MANIFEST_FILE, SELECTION_KEYS, Mode, QuestionFile, source_of, tasks_file
+from medagentgym.built_data import BUILD_SCHEMA, MANIFEST_FILE, SELECTION_KEYS, Mode, QuestionFile, file_sizes, source_of, tasks_file
 from medagentgym.config import DatasetConfig
 from medagentgym.ehr.database import DatabaseWriter, copy_database, file_digest, find_csv_tables, open_read_only, rows_of_csv
 from medagentgym.ehr.gold import Gold, gold_of_question
@@ -58,7 +58,7 @@ def build_ehr(recipe: Recipe, data: DatasetConfig, question_files: Mapping[Mode,
         manifest = build.manifest(question_files, golds, cohort)
         shutil.rmtree(staging / "made", ignore_errors=True)
         _open_to_boxes(build.database)
-        write_json(staging / MANIFEST_FILE, manifest)
+        write_json(staging / MANIFEST_FILE, {**manifest, "sizes": file_sizes(staging)})
     for mode, summary in manifest["questions"].items():
         build.progress(f"{mode}: {summary['rows']} questions, {summary['usable']} of {summary['answerable']} answerable ones with a usable gold")
         if summary["stored_differs"]:
