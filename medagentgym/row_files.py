@@ -131,11 +131,17 @@ def _content(path: Path, key: str) -> str:
 
 def _from_csv(content: str, path: Path, key: str) -> list[dict[str, Any]]:
     limit = csv.field_size_limit(_LONGEST_CELL)
+    if (before_nul := content.partition("\0")[0]) != content:
+        raise UserError(f"{path}, line {before_nul.count(chr(10)) + 1}: no CSV (a character NUL); correct {key}")
     try:
         reader = csv.DictReader(io.StringIO(content, newline=""), strict=True)
+        header = reader.fieldnames or []
+        repeated = sorted({name for name in header if name and header.count(name) > 1})
+        if repeated:
+            raise UserError(f"{path}: column {', '.join(repeated)} occurs more than once; correct {key}")
         rows: list[dict[str, Any]] = list(reader)
     except csv.Error as error:
-        raise UserError(f"{path}, line {reader.line_num}: no CSV ({error}); correct {key}") from error
+        raise UserError(f"{path}, line {reader.reader.line_num}: no CSV ({error}); correct {key}") from error
     finally:
         csv.field_size_limit(limit)
     for idx, row in enumerate(rows):
@@ -152,9 +158,24 @@ def _from_json(content: str, path: Path, key: str) -> list[Any]:
 
 def _parsed(text: str, place: str, key: str) -> Any:
     try:
-        return json.loads(text, parse_constant=lambda _: None)
+        return json.loads(text, parse_constant=lambda _: None, object_pairs_hook=with_every_key_once)
+    except RepeatedKeyError as error:
+        raise UserError(f"{place}: {error}; correct {key}") from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{place}: neither a JSON list nor JSON Lines ({one_line(error)}); correct {key}") from error
+
+
+class RepeatedKeyError(Exception):
+    """An object of JSON has a key twice; its text says which."""
+
+
+def with_every_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For `json.loads(object_pairs_hook=...)`: the object. Raises `RepeatedKeyError`."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise RepeatedKeyError(f"{next(name for name in names if names.count(name) > 1)} occurs more than once in an object")
+    return found
 
 
 def _shown(value: Any) -> str:

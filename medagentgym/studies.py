@@ -26,6 +26,7 @@ from medagentgym.errors import UserError, one_line
 ARCHIVES = (".tar.gz", ".tgz", ".tar")
 _TABULATED = (".txt", ".tsv", ".xena")
 _COMMENT = "#"
+_TO_DO = "get the study again"
 _NO_TABLES = ("meta_", "license", "readme", "cases_")
 
 
@@ -39,10 +40,14 @@ class Study:
 
     @property
     def files(self) -> list[Path]:
-        """The files that its layout reads."""
+        """The files that its layout reads. Raises `UserError` where something that is called like a table is none."""
         if self.path.is_file():
             return [self.path]
-        return sorted(path for path in self.path.iterdir() if path.is_file() and table_name(path.name) is not None)
+        paths = sorted(path for path in self.path.iterdir() if table_name(path.name) is not None)
+        for path in paths:
+            if not path.is_file():
+                raise UserError(f"{path}: should be a table and is no file; {_TO_DO}")
+        return paths
 
 
 def table_name(file_name: str) -> str | None:
@@ -94,7 +99,7 @@ def lay_out(study: Study, folder: Path) -> list[str]:
             _write_table(f"{study.path}: {file_name}", file_name, stream, folder / name)
             names.append(name)
     if not names:
-        raise UserError(f"{study.path}: holds no table of a study (data_clinical_patient.txt, data_mutations.txt, ... or CSV files)")
+        raise UserError(f"{study.path}: holds no table of a study (data_clinical_patient.txt, data_mutations.txt, ... or CSV files); {_TO_DO}")
     return sorted(names)
 
 
@@ -106,10 +111,12 @@ def _tables(study: Study) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
         else:
             with tarfile.open(study.path) as archive:
                 yield _tables_of_archive(archive)
+    except tarfile.ReadError as error:
+        raise UserError(f"{study.path}: cannot be unpacked (no archive, or a damaged one); {_TO_DO}") from error
     except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise UserError(f"{study.path}: cannot be unpacked ({one_line(error)}); get the study again") from error
+        raise UserError(f"{study.path}: cannot be unpacked ({one_line(error)}); {_TO_DO}") from error
     except OSError as error:
-        raise UserError(f"{study.path}: cannot be read ({one_line(error)}); get the study again") from error
+        raise UserError(f"{study.path}: cannot be read ({one_line(error)}); {_TO_DO}") from error
 
 
 def _tables_of_folder(study: Study) -> Iterator[tuple[str, IO[bytes]]]:
@@ -122,7 +129,9 @@ def _tables_of_archive(archive: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes
     """The tables of the archive's first level: nothing is unpacked by its name."""
     for member in archive:
         parts = PurePosixPath(member.name).parts
-        if member.isreg() and len([part for part in parts if part != "."]) <= 2 and table_name(parts[-1]) is not None:
+        if parts and len([part for part in parts if part != "."]) <= 2 and table_name(parts[-1]) is not None:
+            if not member.isreg():
+                raise UserError(f"{archive.name!s}: {member.name} should be a table and is no file; {_TO_DO}")
             stream = archive.extractfile(member)
             if stream is not None:
                 with stream:
@@ -140,7 +149,7 @@ def _write_table(place: str, file_name: str, raw: IO[bytes], target: Path) -> No
             with target.open("w", encoding="utf-8", newline="") as table:
                 _convert(place, lines, table)
         except UnicodeDecodeError as error:
-            raise UserError(f"{place}: not UTF-8 text ({error.reason}); get the study again") from error
+            raise UserError(f"{place}: not UTF-8 text ({error.reason}); {_TO_DO}") from error
         finally:
             lines.detach()
 
@@ -151,17 +160,30 @@ def _convert(place: str, lines: Iterable[str], table: IO[str]) -> None:
     width = None
     for number, text in enumerate(lines, start=1):
         line = text.rstrip("\r\n")
+        if "\0" in line:
+            raise UserError(f"{place}, line {number}: a character NUL, so this is no table; {_TO_DO}")
         if width is None and (line.startswith(_COMMENT) or not line.strip()):
             continue
         cells = line.split("\t")
         if width is None:
+            _check_header(cells, f"{place}, line {number}")
             width = len(cells)
         elif not line.strip():
             continue
         elif len(cells) > width and not "".join(cells[width:]).strip():
             cells = cells[:width]
+        if len(cells) < width and not text.endswith("\n"):
+            raise UserError(f"{place}, line {number}: the file ends in the middle of a row; {_TO_DO}")
         if len(cells) > width:
-            raise UserError(f"{place}, line {number}: has {len(cells)} cells, and the header {width}; get the study again")
+            raise UserError(f"{place}, line {number}: has {len(cells)} cells, and the header {width}; {_TO_DO}")
         writer.writerow([*cells, *[""] * (width - len(cells))])
     if width is None:
-        raise UserError(f"{place}: holds no header; get the study again")
+        raise UserError(f"{place}: holds no header; {_TO_DO}")
+
+
+def _check_header(cells: list[str], place: str) -> None:
+    if cells[0].lstrip().startswith("<"):
+        raise UserError(f"{place}: a web page, not a table; {_TO_DO}")
+    repeated = sorted({name for name in cells if name and cells.count(name) > 1})
+    if repeated:
+        raise UserError(f"{place}: column {', '.join(repeated[:3])} occurs more than once; {_TO_DO}")

@@ -107,6 +107,35 @@ def test_what_is_wrong_with_a_study_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"<!DOCTYPE html>\n<html></html>\n", "line 1: a web page, not a table"),
+        (b"# one\nID\tAGE\tID\n1\t2\t3\n", "line 2: column ID occurs more than once"),
+        (b"ID\tAGE\n1\t2\n3\t\0\n", "line 3: a character NUL"),
+        (b"ID\tAGE\n1\t2\n3", "line 3: the file ends in the middle of a row"),
+    ],
+)
+def test_a_damaged_table_of_a_study_is_one_line_with_file_and_line(tmp_path: Path, content: bytes, says: str) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "data_x.txt").write_bytes(content)
+    with pytest.raises(UserError, match=rf"s: data_x\.txt, {says}.*; get the study again"):
+        lay_out(Study("s", tmp_path / "s"), tmp_path / "out")
+
+
+def test_what_is_called_like_a_table_and_is_no_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "s" / "data_x.txt").mkdir(parents=True)
+    with pytest.raises(UserError, match=r"data_x\.txt: should be a table and is no file; get the study again"):
+        lay_out(Study("s", tmp_path / "s"), tmp_path / "out")
+    with tarfile.open(tmp_path / "t.tar", "w") as packed:
+        link = tarfile.TarInfo("t/data_x.txt")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/hostname"
+        packed.addfile(link)
+    with pytest.raises(UserError, match=r"t/data_x\.txt should be a table and is no file"):
+        lay_out(Study("t", tmp_path / "t.tar"), tmp_path / "out")
+    assert not list(tmp_path.rglob("data_x.csv"))
+
+
+@pytest.mark.parametrize(
     ("file", "table"),
     [
         ("data_mutations.txt", "data_mutations.csv"),

@@ -23,7 +23,7 @@ from typing import Any
 
 from medagentgym.built_data import BUILD_SCHEMA, MANIFEST_FILE, SELECTION_KEYS, Mode, QuestionFile, file_sizes, source_of, tasks_file
 from medagentgym.config import DatasetConfig
-from medagentgym.ehr.database import DatabaseWriter, copy_database, file_digest, find_csv_tables, open_read_only, rows_of_csv
+from medagentgym.ehr.database import DatabaseWriter, DuplicateKeyError, copy_database, file_digest, find_csv_tables, open_read_only, rows_of_csv
 from medagentgym.ehr.gold import Gold, gold_of_question
 from medagentgym.ehr.layout import DATABASE_FOLDER, LOOKUP_FILE
 from medagentgym.ehr.lookup_index import build_lookup
@@ -31,7 +31,7 @@ from medagentgym.ehr.questions import Question, read_questions, shown_question
 from medagentgym.ehr.recipe import RawSource, Recipe
 from medagentgym.ehr.schema import Database
 from medagentgym.ehr.stored_differences import stored_difference
-from medagentgym.errors import UserError
+from medagentgym.errors import UserError, one_line
 from medagentgym.record import write_json
 from medagentgym.staging import staged_folder
 
@@ -115,9 +115,9 @@ class _Build:
         with _writer(self.database, self.recipe.database) as writer:
             for table in self.recipe.database.tables:
                 try:
-                    count = writer.write(table, rows_of_csv(files[table.name], table))
-                except sqlite3.Error as error:
-                    raise UserError(f"{files[table.name]}: cannot be stored ({error})") from error
+                    count = writer.write(table, rows_of_csv(files[table.name], table, "data.data_path"))
+                except (sqlite3.Error, DuplicateKeyError) as error:
+                    raise UserError(f"{files[table.name]}: cannot be stored ({one_line(error)}); correct data.data_path") from error
                 self.progress(f"{table.name}: {count:,} rows")
             writer.finish()
 

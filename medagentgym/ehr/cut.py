@@ -114,7 +114,7 @@ class MimicIIICut(TableCut):
     """
 
     def __init__(self, folder: Path, named_patients: Iterable[int], rules: CohortRules, scratch: Path, *, key: str = "data.raw_path") -> None:
-        super().__init__(MIMIC_III, find_raw_tables(folder, RAW_COLUMNS, key), scratch)
+        super().__init__(MIMIC_III, find_raw_tables(folder, RAW_COLUMNS, key), scratch, {"PATIENTS": "SUBJECT_ID", "ADMISSIONS": "HADM_ID"})
         self._rules = rules
         self._connection.execute(
             f"CREATE MACRO moved(moment, days) AS CASE WHEN moment + to_days(CAST(days AS INTEGER)) <= TIMESTAMP '{NOW}' "

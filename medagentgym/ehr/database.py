@@ -8,6 +8,7 @@ import math
 import re
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +21,23 @@ from medagentgym.errors import UserError, one_line
 Row = tuple[Any, ...]
 
 _BATCH = 10_000
+_LONGEST_VALUE = 60
+LARGEST_INTEGER = 2**63 - 1
+"""The largest whole number that SQLite keeps as one."""
+
+
+class DuplicateKeyError(UserError):
+    """The key of a table does not identify its rows, or is no whole number; says which value, as far as `rows`, those written last, show it."""
+
+    def __init__(self, table: Table, rows: Sequence[Row]) -> None:
+        counts = Counter(row[table.column_names.index(str(table.key))] for row in rows)
+        no_key = next((value for value in counts if value is not None and not isinstance(value, int)), None)
+        if no_key is not None:
+            super().__init__(f"table {table.name}: {table.key} {no_key} is not a whole number")
+            return
+        value, count = counts.most_common(1)[0]
+        more = f" ({value} occurs in {count} rows)" if count > 1 else ""
+        super().__init__(f"table {table.name}: {table.key} is not unique{more}")
 
 
 class DatabaseWriter:
@@ -35,7 +53,7 @@ class DatabaseWriter:
         self.connection.execute("PRAGMA synchronous = OFF")
 
     def write(self, table: Table, rows: Iterable[Row]) -> int:
-        """Write a table, returning the number of its rows. Raises `UserError` where its key is not unique."""
+        """Write a table, returning the number of its rows. Raises `DuplicateKeyError` where its key is not unique."""
         definitions = ", ".join(
             f"{column.name} {'INTEGER PRIMARY KEY' if column.name == table.key else SQLITE_AFFINITY[column.kind]}" for column in table.columns
         )
@@ -50,7 +68,7 @@ class DatabaseWriter:
                 try:
                     self.connection.executemany(insert, batch)
                 except sqlite3.IntegrityError as error:
-                    raise UserError(f"table {table.name}: {table.key} is not unique ({one_line(error)})") from error
+                    raise DuplicateKeyError(table, batch) from error
                 writer.writerows(batch)
                 count += len(batch)
             self.connection.execute("COMMIT")
@@ -83,28 +101,56 @@ def open_read_only(path: Path) -> sqlite3.Connection:
 # --- databases that exist already -----------------------------------------------------------------------------------------------------------------
 
 
-def rows_of_csv(path: Path, table: Table) -> Iterator[Row]:
+def rows_of_csv(path: Path, table: Table, key: str) -> Iterator[Row]:
     """The rows of a table's CSV file in a published folder: columns in any order and case, others ignored, values typed by the schema.
 
-    Raises `UserError` naming file, line and column.
+    Raises `UserError` naming file, line and column, and `key` of the configuration.
     """
+    try:
+        yield from _rows_of_csv(path, table)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); correct {key}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not a readable CSV file: no text in UTF-8; correct {key}") from error
+    except _DamagedCsvError as error:
+        raise UserError(f"{error}; correct {key}") from error
+
+
+class _DamagedCsvError(Exception):
+    """What is wrong with a CSV file, and where."""
+
+
+def _rows_of_csv(path: Path, table: Table) -> Iterator[Row]:
     with path.open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.reader(stream, strict=True)
+        reader = csv.reader(_without_nul(stream), strict=True)
         try:
             header = [name.strip().upper() for name in next(reader, [])]
-            absent = [name for name in table.column_names if name.upper() not in header]
-            if absent:
-                raise UserError(f"{path}: column {', '.join(absent)} is missing")
+            if not any(header):
+                raise _DamagedCsvError(f"{path}: the file is empty")
+            for name, what in (
+                (", ".join(name for name in table.column_names if name.upper() not in header), "is missing"),
+                (", ".join(name for name in table.column_names if header.count(name.upper()) > 1), "occurs more than once"),
+            ):
+                if name:
+                    raise _DamagedCsvError(f"{path}: column {name} {what}")
             positions = [header.index(name.upper()) for name in table.column_names]
             for fields in reader:
                 if len(fields) != len(header):
-                    raise UserError(f"{path}, line {reader.line_num}: {len(fields)} fields instead of {len(header)}")
+                    raise _DamagedCsvError(f"{path}, line {reader.line_num}: {len(fields)} fields instead of {len(header)}")
                 try:
                     yield tuple(_value(fields[position], column) for position, column in zip(positions, table.columns, strict=True))
                 except ValueError as error:
-                    raise UserError(f"{path}, line {reader.line_num}: {error}") from error
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise UserError(f"{path}, line {reader.line_num}: not a readable CSV file ({one_line(error)})") from error
+                    raise _DamagedCsvError(f"{path}, line {reader.line_num}: {error}") from error
+        except csv.Error as error:
+            raise _DamagedCsvError(f"{path}, line {reader.line_num}: not a readable CSV file ({one_line(error)})") from error
+
+
+def _without_nul(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, as they are; a character NUL, which no text holds, is an error of the CSV."""
+    for line in lines:
+        if "\0" in line:
+            raise csv.Error("a character NUL")
+        yield line
 
 
 def find_csv_tables(folder: Path, database: Database, key: str) -> dict[str, Path]:
@@ -121,15 +167,13 @@ def copy_database(source: Path, folder: Path, database: Database, key: str) -> d
 
     Raises `UserError` where the file is no SQLite database, or a table or column is missing.
     """
-    if not source.is_file():
-        raise UserError(f"{source}: no such file; correct {key}")
     folder.mkdir(parents=True)
-    shutil.copyfile(source, folder / database.file_name)
+    copy_sqlite_file(source, folder / database.file_name, key)
     counts = {}
     try:
         with closing(sqlite3.connect(folder / database.file_name, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
-            present = {name.upper() for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+            present = {name.upper() for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             missing = [table.name for table in database.tables if table.name.upper() not in present]
             if missing:
                 raise UserError(f"{source}: table {', '.join(missing)} is missing; correct {key}")
@@ -137,12 +181,41 @@ def copy_database(source: Path, folder: Path, database: Database, key: str) -> d
                 columns = {row[1].upper() for row in connection.execute(f"PRAGMA table_info({table.name})")}
                 absent = [name for name in table.column_names if name.upper() not in columns]
                 if absent:
-                    raise UserError(f"{source}, table {table.name}: column {', '.join(absent)} is missing")
+                    raise UserError(f"{source}, table {table.name}: column {', '.join(absent)} is missing; correct {key}")
+                _require_values_of_kind(connection, table, f"{source}, table {table.name}", key)
                 counts[table.name] = _export(connection, table, folder / table.file_name)
             add_indexes(connection, database)
     except sqlite3.DatabaseError as error:
         raise UserError(f"{source}: not a readable SQLite database ({one_line(error)}); correct {key}") from error
     return counts
+
+
+def copy_sqlite_file(source: Path, target: Path, key: str) -> None:
+    """Copy a file that is to be a SQLite database. Raises `UserError` where it cannot be read or is empty."""
+    try:
+        shutil.copyfile(source, target)
+    except OSError as error:
+        raise UserError(f"{source}: cannot be read ({error.strerror}); correct {key}") from error
+    if target.stat().st_size == 0:
+        raise UserError(f"{source}: the file is empty; correct {key}")
+
+
+def _require_values_of_kind(connection: sqlite3.Connection, table: Table, place: str, key: str) -> None:
+    """Refuse bytes, texts in columns of numbers that are no numbers, and rows with the same key, none of which SQLite minds. Raises `UserError`."""
+    for column in table.columns:
+        kinds = "'blob'" if column.kind in ("text", "time") else "'blob', 'text'"
+        query = f"SELECT DISTINCT {column.name} FROM {table.name} WHERE typeof({column.name}) IN ({kinds}) AND {column.name} != ''"
+        for (value,) in connection.execute(query):
+            if isinstance(value, bytes) or (value.lower() != "nan" and _number(value) is None):
+                what = "no text" if column.kind in ("text", "time") else "not a number"
+                shown = one_line(str(value)[:_LONGEST_VALUE])
+                raise UserError(f'{place}: "{shown}" is {what} (column {column.name}); correct {key}')
+    if table.key is not None:
+        repeated = connection.execute(
+            f"SELECT {table.key}, count(*) FROM {table.name} WHERE {table.key} IS NOT NULL GROUP BY 1 HAVING count(*) > 1 LIMIT 1"
+        ).fetchone()
+        if repeated is not None:
+            raise UserError(f"{place}: {table.key} {repeated[0]} occurs in {repeated[1]} rows; correct {key}")
 
 
 def describe_database(connection: sqlite3.Connection, name: str) -> Database:
@@ -202,16 +275,17 @@ def _value(text: str, column: Column) -> Any:
         return None
     if column.kind in ("text", "time"):
         return text
-    if column.kind == "integer" and re.fullmatch(r"[+-]?\d+", text):
+    if column.kind == "integer" and re.fullmatch(r"[+-]?\d{1,18}", text):
         return int(text)
+    number = _number(text)
+    if number is None:
+        raise ValueError(f'"{text[:_LONGEST_VALUE]}" is not a number (column {column.name})')
+    return int(number) if column.kind == "integer" and number.is_integer() and abs(number) <= LARGEST_INTEGER else number
+
+
+def _number(text: str) -> float | None:
     try:
         number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f'"{text}" is not a number (column {column.name})')
-    if column.kind == "integer":
-        if not number.is_integer():
-            return number
-        return int(number)
-    return number
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None

@@ -105,7 +105,9 @@ class EicuCut(TableCut):
     """
 
     def __init__(self, folder: Path, named_patients: Iterable[str], rules: CohortRules, scratch: Path, *, key: str = "data.raw_path") -> None:
-        super().__init__(EICU, find_raw_tables(folder, RAW_COLUMNS, key, optional=RAW_COLUMNS.keys() - {PATIENT}), scratch)
+        super().__init__(
+            EICU, find_raw_tables(folder, RAW_COLUMNS, key, optional=RAW_COLUMNS.keys() - {PATIENT}), scratch, {PATIENT: "PATIENTUNITSTAYID"}
+        )
         self.missing = tuple(name.lower() for name in RAW_COLUMNS if name not in self._raw)
         """Raw tables that are not there, in lower case."""
         self._rules = rules
@@ -174,7 +176,9 @@ class EicuCut(TableCut):
     def _time_of_day(self, text: str) -> timedelta:
         match = re.fullmatch(r"(\d{1,2}):(\d{2})(?::(\d{2}))?", text)
         if match is None:
-            raise UserError(f"{self._raw[PATIENT].path}: column HOSPITALADMITTIME24: {text} is not a time of day")
+            raise UserError(
+                f"{self._raw[PATIENT].path}: column HOSPITALADMITTIME24: {text} is not a time of day; correct the file, or fetch it again"
+            )
         hours, minutes, seconds = (int(part or 0) for part in match.groups())
         return timedelta(hours=hours, minutes=minutes, seconds=seconds)
 

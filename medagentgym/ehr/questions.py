@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from medagentgym.errors import UserError, one_line
+from medagentgym.row_files import RepeatedKeyError, with_every_key_once
 
 _CONSTANT = r"(?:\d+|'[^']*')"
 
@@ -68,11 +69,11 @@ def shown_question(template: str, question: str, *, impossible: bool) -> str:
 
 def read_questions(path: Path, key: str, form: QuestionFormat = EHRSQL_FORMAT) -> list[Question]:
     """The questions of a file. Raises `UserError` naming file and row for what is no question."""
-    return [_question(row, idx, path, form) for idx, row in enumerate(_rows(path, key))]
+    return [_question(row, idx, path, key, form) for idx, row in enumerate(_rows(path, key))]
 
 
 def impossible_flags(path: Path, key: str, form: QuestionFormat = EHRSQL_FORMAT) -> tuple[bool, ...]:
-    """For each row of a question file, whether it is impossible to answer. Remembers files that have not changed."""
+    """For each row of a question file, whether it is impossible to answer. Remembers files that have not changed. Raises as `read_questions`."""
     try:
         state = path.stat()
     except OSError as error:
@@ -82,7 +83,7 @@ def impossible_flags(path: Path, key: str, form: QuestionFormat = EHRSQL_FORMAT)
 
 @lru_cache(maxsize=8)
 def _impossible_flags(path: Path, key: str, form: QuestionFormat, modified: int, size: int) -> tuple[bool, ...]:
-    return tuple(_is_impossible(row, form) for row in _rows(path, key))
+    return tuple(_question(row, idx, path, key, form).is_impossible for idx, row in enumerate(_rows(path, key)))
 
 
 def named_patients(questions: Iterable[Question]) -> set[int]:
@@ -112,14 +113,18 @@ def _rows(path: Path, key: str) -> list[dict[str, Any]]:
     rows: list[Any] = []
     if content.lstrip()[:1] == "[":
         try:
-            rows = json.loads(content, parse_constant=_no_number)
+            rows = json.loads(content, parse_constant=_no_number, object_pairs_hook=with_every_key_once)
+        except RepeatedKeyError as error:
+            raise UserError(f"{path}: {error}; correct {key}") from error
         except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: not a question file: no JSON ({one_line(error)}); correct {key}") from error
     else:
         for number, line in enumerate(content.split("\n"), start=1):
             if line.strip():
                 try:
-                    rows.append(json.loads(line, parse_constant=_no_number))
+                    rows.append(json.loads(line, parse_constant=_no_number, object_pairs_hook=with_every_key_once))
+                except RepeatedKeyError as error:
+                    raise UserError(f"{path}, line {number}: {error}; correct {key}") from error
                 except (ValueError, RecursionError) as error:
                     raise UserError(f"{path}, line {number}: not a question file: neither a JSON list nor JSON Lines; correct {key}") from error
     for idx, row in enumerate(rows):
@@ -147,25 +152,25 @@ def _field(row: dict[str, Any], names: tuple[str, ...]) -> Any:
     return next((row[name] for name in names if name in row), None)
 
 
-def _question(row: dict[str, Any], idx: int, path: Path, form: QuestionFormat) -> Question:
+def _question(row: dict[str, Any], idx: int, path: Path, key: str, form: QuestionFormat) -> Question:
     impossible = _is_impossible(row, form)
     texts = {}
     for name, names in (("question", form.question), ("template", form.template), ("query", form.query), ("before", form.before)):
         value = _field(row, names)
         if value is not None and not isinstance(value, str):
-            raise UserError(f"{path}, row {idx}: {next(field for field in names if field in row)} is no text")
+            raise UserError(f"{path}, row {idx}: {next(field for field in names if field in row)} is no text; correct {key}")
         texts[name] = (value or "").strip()
     before = texts.pop("before")
     if not texts["question"] and not texts["template"]:
-        raise UserError(f"{path}, row {idx}: has no {' or '.join((*form.template, *form.question))}")
+        raise UserError(f"{path}, row {idx}: has no {' or '.join((*form.template, *form.question))}; correct {key}")
     if before:
         texts["question"] = f"{before}\n{texts['question']}"
     if impossible:
         texts["query"] = ""
     elif not texts["query"] and form.needs_query:
-        raise UserError(f"{path}, row {idx}: has no {' or '.join(form.query)}")
+        raise UserError(f"{path}, row {idx}: has no {' or '.join(form.query)}; correct {key}")
     elif not texts["query"] and not any(name in row for name in form.answer):
-        raise UserError(f"{path}, row {idx}: has no {' or '.join(form.answer)}")
+        raise UserError(f"{path}, row {idx}: has no {' or '.join(form.answer)}; correct {key}")
     released = _field(row, form.answer)
     answer = released if released is None or isinstance(released, list) else [released]
     identifier = _field(row, form.identifier)

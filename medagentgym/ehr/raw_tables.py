@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _HEADER_BYTES = 65_536
 _BUFFER_BYTES = 4 * 2**20
 _BATCH = 10_000
+_LONGEST_VALUE = 60
+_TO_DO = "fetch it again, or correct data.raw_path"
 _WRONG_VALUE = "wrong value: "
 _NOT_OF_KIND: dict[str, str] = {"integer": " is not a whole number", "real": " is not a number", "time": " is not a time"}
 
@@ -56,7 +58,9 @@ class RawTable:
         cast = f"try_cast({text} AS {duckdb_type})"
         if kind != "integer":
             cast = f"CASE WHEN isfinite({cast}) THEN {cast} END"
-        complaint = f"{quote_text(f'{_WRONG_VALUE}{self.path}: column {column}: ')} || {text} || {quote_text(_NOT_OF_KIND[kind])}"
+        complaint = (
+            f"{quote_text(f'{_WRONG_VALUE}{self.path}: column {column}: ')} || left({text}, {_LONGEST_VALUE}) || {quote_text(_NOT_OF_KIND[kind])}"
+        )
         return f"coalesce({cast}, CASE WHEN {text} IS NOT NULL THEN CAST(error({complaint}) AS {duckdb_type}) END)"
 
 
@@ -92,9 +96,9 @@ def find_raw_tables(folder: Path, needed: Mapping[str, Sequence[str]], key: str,
         present = {column.upper() for column in header}
         absent = [column for column in columns if column not in present]
         if len(absent) == len(columns):
-            raise UserError(f"{files[name]}: not a CSV table with a header of {name} (expected columns {', '.join(columns)})")
+            raise UserError(f"{files[name]}: not a CSV table with a header of {name} (expected columns {', '.join(columns)}); {_TO_DO}")
         if absent:
-            raise UserError(f"{files[name]}: column {', '.join(absent)} is missing")
+            raise UserError(f"{files[name]}: column {', '.join(absent)} is missing; {_TO_DO}")
         tables[name] = RawTable(name, files[name], header)
     return tables
 
@@ -110,15 +114,15 @@ def read_header(path: Path) -> tuple[str, ...]:
     except (gzip.BadGzipFile, zlib.error) as error:
         raise UserError(f"{path}: not a gzip file, or damaged ({one_line(error)}); fetch it again") from error
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not a CSV file in UTF-8") from error
+        raise UserError(f"{path}: not a CSV file in UTF-8; {_TO_DO}") from error
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+        raise UserError(f"{path}: cannot be read ({error.strerror}); {_TO_DO}") from error
     if not line.strip():
-        raise UserError(f"{path}: the file is empty")
+        raise UserError(f"{path}: the file is empty; {_TO_DO}")
     header = tuple(name.strip() for name in next(csv.reader([line])))
     repeated = sorted({name for name in header if [other.upper() for other in header].count(name.upper()) > 1})
     if repeated:
-        raise UserError(f"{path}: column {', '.join(repeated)} occurs more than once")
+        raise UserError(f"{path}: column {', '.join(repeated)} occurs more than once; {_TO_DO}")
     return header
 
 
@@ -149,6 +153,17 @@ def stream_rows(connection: duckdb.DuckDBPyConnection, query: str, tables: Itera
             yield from batch
 
 
+def require_unique(connection: duckdb.DuckDBPyConnection, table: RawTable, column: str) -> None:
+    """Raises `UserError` where two rows have the same whole number in a column that identifies them, and where no row has one."""
+    query = f"SELECT {table.value(column, 'integer')} AS identifier, count(*) FROM {table.scan()} GROUP BY 1 HAVING identifier IS NOT NULL"
+    with naming_the_file([table]):
+        found = connection.execute(f"{query} ORDER BY 2 DESC, 1 LIMIT 1").fetchone()
+    if found is None:
+        raise UserError(f"{table.path}: no row has a {column}; {_TO_DO}")
+    if found[1] > 1:
+        raise UserError(f"{table.path}: {column} {found[0]} occurs in {found[1]} rows; {_TO_DO}")
+
+
 def quote_text(text: str) -> str:
     """A string literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
@@ -169,7 +184,7 @@ def naming_the_file(tables: Iterable[RawTable]) -> Iterator[None]:
 
 def _user_error(message: str, tables: Iterable[RawTable]) -> UserError | None:
     if _WRONG_VALUE in message:
-        return UserError(one_line(message[message.index(_WRONG_VALUE) + len(_WRONG_VALUE) :]))
+        return UserError(f"{one_line(message[message.index(_WRONG_VALUE) + len(_WRONG_VALUE) :])}; {_TO_DO}")
     path = next((table.path for table in tables if str(table.path) in message), None)
     if path is None:
         return None
@@ -181,4 +196,4 @@ def _user_error(message: str, tables: Iterable[RawTable]) -> UserError | None:
     detail = re.search(
         r"^(Expected Number.*|Invalid unicode.*|Value with unterminated.*|.*maximum line size.*)$", message, re.MULTILINE | re.IGNORECASE
     )
-    return UserError(f"{path}, line {line[1]}: not a readable CSV file ({one_line(detail[1] if detail else message.splitlines()[0])})")
+    return UserError(f"{path}, line {line[1]}: not a readable CSV file ({one_line(detail[1] if detail else message.splitlines()[0])}); {_TO_DO}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from medagentgym.ehr.raw_tables import RawTable, open_duckdb, stream_rows
+from medagentgym.ehr.raw_tables import RawTable, open_duckdb, require_unique, stream_rows
 from medagentgym.ehr.schema import Database, Kind
 
 Row = tuple[Any, ...]
@@ -16,13 +16,20 @@ Row = tuple[Any, ...]
 class TableCut(ABC):
     """The raw tables of one folder, from which the tables of a database are made.
 
-    Raises `UserError` naming file and column for whatever is wrong with the raw files while rows are read.
+    Raises `UserError` naming file and column for whatever is wrong with the raw files: at once where what `identifiers` names, a column a table, does
+    not identify the rows, else while rows are read.
     """
 
-    def __init__(self, database: Database, raw: Mapping[str, RawTable], scratch: Path) -> None:
+    def __init__(self, database: Database, raw: Mapping[str, RawTable], scratch: Path, identifiers: Mapping[str, str]) -> None:
         self._database = database
         self._raw = raw
         self._connection = open_duckdb(scratch)
+        try:
+            for table, column in identifiers.items():
+                require_unique(self._connection, raw[table], column)
+        except BaseException:
+            self._connection.close()
+            raise
 
     def close(self) -> None:
         """Free what DuckDB holds."""

@@ -79,7 +79,7 @@ class TreqsCut(TableCut):
     """
 
     def __init__(self, folder: Path, scratch: Path, database: Database, *, key: str = "data.raw_path") -> None:
-        super().__init__(database, find_raw_tables(folder, RAW_COLUMNS, key), scratch)
+        super().__init__(database, find_raw_tables(folder, RAW_COLUMNS, key), scratch, {"PATIENTS": "SUBJECT_ID", "ADMISSIONS": "HADM_ID"})
         self._names = _given_names(table_files(folder, key).get(NAMES_TABLE))
 
     @property
@@ -181,6 +181,9 @@ def _given_names(path: Path | None) -> dict[str, str]:
         return {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            return {row[0].strip(): row[1].strip() for row in csv.reader(stream, strict=True) if len(row) > 1}
+            names = {row[0].strip(): row[1].strip() for row in csv.reader(stream, strict=True) if len(row) > 1}
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: not a readable CSV file of patients and their names ({one_line(error)}); correct or remove it") from error
+    if not names:
+        raise UserError(f"{path}: holds no patients and their names; correct or remove it")
+    return names

@@ -74,6 +74,8 @@ class BioDSBench(TaskFileTask):
     def built_rows(cls, rows: list[SourceRow], mode: Mode, config: Config) -> list[dict[str, Any]]:
         """The built rows of a mode, with the study of each."""
         studies = cls.studies(config)
+        if config.data.raw_path is not None and not studies:
+            raise UserError(f"{config.data.raw_path}: holds no study, which is a folder or an archive of tables; correct data.raw_path")
         made_up = config.data.synthetic is not None
         tables = {name: set(table_names(study)) for name, study in studies.items()} if not made_up else {}
         built = [_built_row(row, tables, made_up=made_up) for row in rows]

@@ -8,6 +8,7 @@ are credentialed; made-up notes over made-up patients stand in for them (`medage
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 import sqlite3
 import sys
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
 from medagentgym.built_data import Mode
-from medagentgym.ehr.database import DatabaseWriter, add_indexes, describe_database, open_read_only
+from medagentgym.ehr.database import DatabaseWriter, add_indexes, copy_sqlite_file, describe_database, open_read_only
 from medagentgym.ehr.layout import LOOKUP_FILE
 from medagentgym.ehr.schema import MIMIC_III, Database
 from medagentgym.errors import UserError, one_line
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 DATA_FOLDER = "/data"
 NOTES_FILE = "notes.csv"
 _DATABASE = Database("ehrcon", (), None)
+_LONGEST_NOTE = 2**27
+_IDENTIFIER = re.compile(r"(\d+(\.0)?)?")
 _LONGEST_CELL = 60
 
 
@@ -126,14 +129,16 @@ class EhrCon(TaskFileTask):
                 writer.writerows(make_notes(synthetic).notes)
             return
         source = _database_file(config)
+        copy_sqlite_file(source, target, "data.sqlite_path or data.data_path")
         try:
-            shutil.copyfile(source, target)
             with closing(sqlite3.connect(target, isolation_level=None)) as connection:
                 connection.execute("PRAGMA journal_mode = DELETE")
                 add_indexes(connection, describe_database(connection, _DATABASE.name))
         except sqlite3.DatabaseError as error:
             raise UserError(f"{source}: not a readable SQLite database ({one_line(error)}); correct data.sqlite_path or data.data_path") from error
-        shutil.copyfile(_notes_file(config), folder / NOTES_FILE)
+        notes = _notes_file(config)
+        _check_notes(notes, "data.data_path" if config.data.notes_path is None else "data.notes_path")
+        shutil.copyfile(notes, folder / NOTES_FILE)
 
     @classmethod
     def build_hidden(cls, folder: Path, visible: Path, config: Config) -> None:
@@ -256,11 +261,43 @@ def _notes_file(config: Config) -> Path:
 
 def _holds_notes(path: Path) -> bool:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
             header = {name.strip().upper() for name in next(csv.reader(stream), [])}
-    except (OSError, UnicodeDecodeError, csv.Error):
+    except (OSError, csv.Error):
         return False
     return {"HADM_ID", "TEXT"} <= header
+
+
+def _check_notes(path: Path, key: str) -> None:
+    """Read a file of notes to its end. Raises `UserError` naming the line where it is damaged."""
+    limit = csv.field_size_limit(_LONGEST_NOTE)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream, strict=True)
+            header = [name.strip().upper() for name in next(reader, [])]
+            repeated = sorted({name for name in header if name and header.count(name) > 1})
+            if repeated:
+                raise UserError(f"{path}: column {', '.join(repeated)} occurs more than once; correct {key}")
+            admission, holds_note = header.index("HADM_ID"), False
+            for cells in reader:
+                holds_note = True
+                place = f"{path}, line {reader.line_num}"
+                if len(cells) != len(header):
+                    raise UserError(f"{place}: {len(cells)} fields instead of {len(header)}; correct {key}")
+                if not _IDENTIFIER.fullmatch(cells[admission].strip()):
+                    raise UserError(f"{place}: HADM_ID is no number: {cells[admission][:_LONGEST_CELL]!r}; correct {key}")
+                if any("\0" in cell for cell in cells):
+                    raise UserError(f"{place}: a character NUL; correct {key}")
+    except csv.Error as error:
+        raise UserError(f"{path}, line {reader.line_num}: no CSV ({one_line(error)}); correct {key}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: no text in UTF-8; correct {key}") from error
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); correct {key}") from error
+    finally:
+        csv.field_size_limit(limit)
+    if not holds_note:
+        raise UserError(f"{path}: holds no note; correct {key}")
 
 
 def _whole_number(row: SourceRow, name: str) -> str:
@@ -268,14 +305,14 @@ def _whole_number(row: SourceRow, name: str) -> str:
     text = row.text(name).strip()
     digits = text.removesuffix(".0")
     if not digits.isdecimal():
-        raise UserError(f"{row.place}: {name} is no number: {text!r}; correct {row.key}")
+        raise UserError(f"{row.place}: {name} is no number: {text[:_LONGEST_CELL]!r}; correct {row.key}")
     return digits
 
 
 def _truth(row: SourceRow, name: str) -> bool:
     text = row.text(name).strip().lower()
     if text not in ("true", "false", "1", "0", "1.0", "0.0"):
-        raise UserError(f"{row.place}: {name} is neither true nor false: {text!r}; correct {row.key}")
+        raise UserError(f"{row.place}: {name} is neither true nor false: {text[:_LONGEST_CELL]!r}; correct {row.key}")
     return text in ("true", "1", "1.0")
 
 

@@ -78,8 +78,8 @@ class MedCalcBench(TaskFileTask):
         """The built rows of a mode, with the methods of their calculators and the corrected labels laid over the golds."""
         methods = _methods(config, cls.question_files(config).values())
         corrections = _corrections(config.data.gold_overrides, rows, mode)
-        with_open_limits = {row.get("Calculator Name") for row in rows if _has_open_limits(_gold_of(row))}
-        return [_built_row(row, methods, corrections.get(row.idx), has_open_limits=row.get("Calculator Name") in with_open_limits) for row in rows]
+        with_open_limits = {row.text("Calculator Name") for row in rows if _has_open_limits(_gold_of(row))}
+        return [_built_row(row, methods, corrections.get(row.idx), has_open_limits=row.text("Calculator Name") in with_open_limits) for row in rows]
 
     @classmethod
     def made_up_rows(cls, synthetic: SyntheticConfig, mode: Mode) -> list[dict[str, Any]]:
@@ -270,7 +270,9 @@ def _corrections(path: Path | None, rows: list[SourceRow], mode: Mode) -> dict[i
     """
     if path is None:
         return {}
-    numbers = {row.text("Row Number", ""): row for row in rows}
+    numbers: dict[str, list[SourceRow]] = {}
+    for numbered in rows:
+        numbers.setdefault(numbered.text("Row Number", ""), []).append(numbered)
     labels = [label for label in read_rows(path, "data.gold_overrides") if _mode_of(label) == mode]
     found: dict[int, SourceRow] = {}
     for label in labels:
@@ -278,7 +280,13 @@ def _corrections(path: Path | None, rows: list[SourceRow], mode: Mode) -> dict[i
             idx = label.number("idx")
             row = rows[int(idx)] if isinstance(idx, int) and 0 <= idx < len(rows) else None
         else:
-            row = numbers.get(label.text("Row Number"))
+            of_number = numbers.get(label.text("Row Number"), [])
+            if len(of_number) > 1:
+                raise UserError(
+                    f"{of_number[1].place}: has the Row Number {label.text('Row Number')} of row {of_number[0].idx}, so the label of {label.place} "
+                    f"belongs to no row of its own; correct {of_number[1].key}, or name rows by idx in data.gold_overrides"
+                )
+            row = of_number[0] if of_number else None
         if row is None:
             continue
         calculator = label.text("Calculator Name", row.text("Calculator Name"))

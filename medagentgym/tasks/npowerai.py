@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from medagentgym.power_analysis.designs import Design
     from medagentgym.power_analysis.questions import PowerQuestion
 
+_LONGEST_SHOWN = 60
 EXACTLY = 1e-6
 """Share of a power by which it may differ from one that explains it."""
 
@@ -51,7 +52,7 @@ class NPowerAI(TaskFileTask):
         """The built row, with what came of computing the gold again."""
         target = row.text("estimate_target").strip().lower()
         if target not in ("size", "power"):
-            raise UserError(f"{row.place}: estimate_target is {target}; expects size or power; correct {row.key}")
+            raise UserError(f"{row.place}: estimate_target is {target[:_LONGEST_SHOWN]}; expects size or power; correct {row.key}")
         question = row.text("question").strip()
         gold = _gold_of(row, target)
         if "ungradable" not in gold:

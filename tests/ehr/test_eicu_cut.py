@@ -327,7 +327,7 @@ def replaced(name: str, old: str, new: str) -> Callable[[Path], None]:
         (replaced("patient", "08:30:00", "half past"), r"patient\.csv: column HOSPITALADMITTIME24: half past is not a time of day"),
         (replaced("patient", ",61,", ",old,"), r"patient\.csv: column AGE: old is not a whole number"),
         (replaced("lab", "4.1", "four"), r"lab\.csv: column LABRESULT: four is not a number"),
-        (replaced("patient", "\n102,", "\n101,"), r"table patient: patientunitstayid is not unique"),
+        (replaced("patient", "\n102,", "\n101,"), r"patient\.csv: PATIENTUNITSTAYID 101 occurs in 2 rows"),
     ],
 )
 def test_what_is_wrong_with_a_raw_table_is_named_and_nothing_is_left(tmp_path: Path, damage: Callable[[Path], None], complaint: str) -> None:

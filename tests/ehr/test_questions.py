@@ -72,6 +72,8 @@ def test_patients_are_named_by_the_sql(tmp_path: Path) -> None:
         ('[{"query": "select 1"}]', "row 0: has no template or question"),
         ('[{"template": "a"}, {"template": "a", "is_impossible": false}]', "row 1: has no query"),
         ('[{"template": 5, "query": "select 1"}]', "row 0: template is no text"),
+        ('[{"a": 1}]', "row 0: has no template or question; correct data.questions.test"),
+        ('[{"template": "a", "query": "select 1", "template": "b"}]', "template occurs more than once in an object; correct data.questions.test"),
     ],
 )
 def test_what_is_no_question_file_is_named(tmp_path: Path, content: str, complaint: str) -> None:
@@ -79,8 +81,10 @@ def test_what_is_no_question_file_is_named(tmp_path: Path, content: str, complai
     path.write_text(content)
     with pytest.raises(UserError, match=re.escape(str(path))) as raised:
         read_questions(path, "data.questions.test")
-    assert complaint in str(raised.value)
+    assert complaint in str(raised.value) and "correct data.questions.test" in str(raised.value)
     assert "\n" not in str(raised.value)
+    with pytest.raises(UserError, match=re.escape(str(raised.value))):  # planning, which reads no more than the flags, says the same
+        impossible_flags(path, "data.questions.test")
 
 
 def test_a_missing_or_binary_file_is_named_with_its_key(tmp_path: Path) -> None:

@@ -138,6 +138,7 @@ def _with_row(rows: Rows, values: dict[str, Any]) -> Rows:
             lambda raw: write_raw(raw, {"ADMISSIONS": _with_row(raw_rows()["ADMISSIONS"], {"DISCHTIME": "later"})}),
             "ADMISSIONS.csv: column DISCHTIME: later is not a time",
         ),
+        (lambda raw: (raw / "id2name.csv").write_text("<html>\n"), "id2name.csv: holds no patients and their names; correct or remove it"),
         (lambda raw: (raw / "id2name.csv").write_bytes(b"\xff\xfe\x00"), "id2name.csv: not a readable CSV file of patients and their names"),
     ],
 )

@@ -266,6 +266,9 @@ def test_a_user_s_mistake_is_one_line(tmp_path: Path) -> None:
         BioDSBench.build(config_of(tmp_path, questions={"test": tasks}), tmp_path / "built")
     with pytest.raises(UserError, match="exactly one of data_path, raw_path, questions and synthetic"):
         BioDSBench.build(config_of(tmp_path), tmp_path / "built")
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(UserError, match=r"nothing: holds no study, .*; correct data\.raw_path"):
+        BioDSBench.build(config_of(tmp_path, raw_path=tmp_path / "nothing", questions={"test": tasks}), tmp_path / "built")
 
 
 @pytest.mark.shared_data

@@ -99,6 +99,17 @@ def test_database_notes_and_questions_may_be_named_one_by_one(tmp_path: Path) ->
         (lambda folder: (folder / "more.sqlite").touch(), "holds several: mimic.db, more.sqlite"),
         (lambda folder: (folder / "discharge.csv").unlink(), "needs one CSV file of notes, with the columns HADM_ID and TEXT, and there is none"),
         (lambda folder: (folder / "mimic.db").write_text("no database, however long this text may be"), "mimic.db: not a readable SQLite database"),
+        (lambda folder: (folder / "mimic.db").write_bytes(b""), r"mimic\.db: the file is empty; correct data\.sqlite_path or data\.data_path"),
+        (lambda folder: (folder / "discharge.csv").write_text("HADM_ID,TEXT\n"), r"discharge\.csv: holds no note; correct data\.data_path"),
+        (
+            lambda folder: (folder / "discharge.csv").write_text('HADM_ID,TEXT\n10,"fever\n'),
+            r"discharge\.csv, line 2: no CSV \(unexpected end",
+        ),
+        (lambda folder: (folder / "discharge.csv").write_text("HADM_ID,TEXT\n10\n"), r"discharge\.csv, line 2: 1 fields instead of 2"),
+        (lambda folder: (folder / "discharge.csv").write_text("HADM_ID,TEXT\nten,fever\n"), r"line 2: HADM_ID is no number: 'ten'"),
+        (lambda folder: (folder / "discharge.csv").write_text("HADM_ID,TEXT\n10,\0\n"), r"line 2: a character NUL"),
+        (lambda folder: (folder / "discharge.csv").write_text("HADM_ID,TEXT,text\n10,a,b\n"), r"column TEXT occurs more than once"),
+        (lambda folder: (folder / "discharge.csv").write_bytes(b"HADM_ID,TEXT\n10,fi\xe8vre\n"), r"discharge\.csv: no text in UTF-8"),
         (lambda folder: (folder / "test_tasks.jsonl").unlink(), "holds none of train_tasks.jsonl, test_tasks.jsonl"),
     ],
 )

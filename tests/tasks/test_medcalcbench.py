@@ -223,6 +223,18 @@ def test_a_label_that_cannot_be_laid_over_a_gold_is_one_line(tmp_path: Path, lab
         from_rows(tmp_path, ROWS, {"gold_overrides": str(path)})
 
 
+def test_a_label_by_a_number_that_two_rows_have_is_one_line(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "corrected.jsonl", [{"Row Number": 12, "Ground Truth Answer": "3"}])
+    rows = [*ROWS, next(row for row in ROWS if str(row["Row Number"]) == "12")]
+    with pytest.raises(UserError, match=rf"row {len(ROWS)}: has the Row Number 12 of row 1, so the label of .*, row 0 belongs to no row of its own"):
+        from_rows(tmp_path, rows, {"gold_overrides": str(path)})
+
+
+def test_a_calculator_that_is_no_text_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="row 0: Calculator Name is no text"):
+        from_rows(tmp_path, [{**ROWS[0], "Calculator Name": ["SIRS"]}])
+
+
 def test_two_labels_of_one_row_are_one_line(tmp_path: Path) -> None:
     labels = [{"idx": 1, "Ground Truth Answer": "3"}, {"Row Number": 12, "Ground Truth Answer": "4"}]
     path = write_lines(tmp_path / "corrected.jsonl", labels)
