@@ -90,7 +90,7 @@ _TEMPLATE = """\
   table.listed { table-layout: fixed; min-width: 900px; }
   table.listed td { white-space: pre-line; overflow-wrap: anywhere; }
   table.listed th, table.listed td { padding-right: 14px; }
-  table.listed th:first-child { width: 21%; }
+  table.listed th:first-child { width: 23.5%; }
   table.listed td:first-child { font: 10.5px/1.5 "DejaVu Sans Mono", Menlo, monospace; }
   tr:last-child td { border-bottom: 0; }
   svg { display: block; width: 100%; max-width: 860px; height: auto; margin: 0 auto 16px; }
