@@ -11,6 +11,7 @@ import base64
 import json
 import os
 import sys
+import types
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -147,8 +148,10 @@ def _read(path: str) -> tuple[Mapping[str, Any], list[bytes]]:
 
 
 def run(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the units one by one. Gives what became of each, and why the preparation failed where it did."""
-    variables: dict[str, Any] = {"__name__": "__main__"}
+    """Run the units one by one. Gives what became of each assertion, and why the preparation failed where it did: all after it fail with it."""
+    main = types.ModuleType("__main__")  # `unittest.main()` looks for tests there
+    sys.modules["__main__"], sys.argv[:] = main, ["<test cases>"]
+    variables = main.__dict__
     unreadable: dict[str, str] = {}
     outcome: dict[str, Any] = {"prepared": None, "assertions": []}
     try:
@@ -169,7 +172,8 @@ def run(request: Mapping[str, Any]) -> dict[str, Any]:
             except AssertionError as error:
                 problem = f"not so: {_words(error)}" if str(error) else "not so"
             except BaseException as error:
-                problem = unreadable.get(getattr(error, "name", None) or "") or f"{type(error).__name__}: {_words(error)}"
+                if not (isinstance(error, SystemExit) and not error.code):  # `unittest.main()` ends so where all is well
+                    problem = unreadable.get(getattr(error, "name", None) or "") or f"{type(error).__name__}: {_words(error)}"
             if problem is not None and not is_assertion:
                 outcome["prepared"] = problem
         if is_assertion:

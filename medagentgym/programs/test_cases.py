@@ -1,10 +1,12 @@
 """Assertions about the variables that a program leaves: which variables they read, and what of each they look at.
 
-Test cases are a piece of Python: assertions, and what prepares them (imports, tables that are read again). Names that they read and do not define are
-the *variables* that a program has to leave. Most of them are data, and cross to the assertions as such. Of one that is no data (a fitted model, a
-figure) only values can cross, so what is looked at is found beforehand, by the syntax tree: `model.score_`, `bars.patches[0].get_height()`. It is a
-tree of *steps*, each of them JSON: `["attribute", name]`, `["item", key]`, `["call", arguments, keywords]`, `["length"]`, `["each"]` (the items one
-by one), `["as", "float"]` (a conversion).
+Test cases are a piece of Python: assertions, and what prepares them (imports, tables that are read again). A statement that asserts by a call
+(`numpy.testing.assert_allclose(x, 5)`, `check(x)` of a function of their own) is an assertion like any other, and so is whatever comes after the last
+one, since its failure would show nowhere else. Tests that are only defined, as for pytest and unittest, are called at the end. Names that the
+test cases read and do not define are the *variables* that a program has to leave. Most of them are data, and cross to the assertions as such. Of one
+that is no data (a fitted model, a figure) only values can cross, so what is looked at is found beforehand, by the syntax tree: `model.score_`,
+`bars.patches[0].get_height()`. It is a tree of *steps*, each of them JSON: `["attribute", name]`, `["item", key]`, `["call", arguments, keywords]`,
+`["length"]`, `["each"]` (the items one by one), `["as", "float"]` (a conversion).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import ast
 import builtins
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +23,7 @@ Step = list[Any]
 Path = tuple[str, tuple[str, ...]]
 """A variable, and steps from it as JSON texts."""
 
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BUILTINS = frozenset(dir(builtins))
 _USUAL_NAMES = {"np": "numpy", "pd": "pandas"}
 _ITERATING = frozenset({"list", "tuple", "set", "sorted", "sum", "min", "max", "any", "all", "frozenset", "reversed", "iter", "dict", "Counter"})
@@ -41,7 +44,7 @@ class TestCases:
     units: tuple[str, ...]
     """The statements one by one, in their order."""
     assertions: tuple[bool, ...]
-    """Whether a statement holds an assertion; the others prepare."""
+    """Whether a statement asserts something; the others prepare what follows, which fails with them."""
     imports: tuple[str, ...]
     """Import statements of modules that the test cases name and do not import."""
     variables: tuple[str, ...]
@@ -58,9 +61,12 @@ class TestCases:
             module = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError) as error:
             raise UnreadableTestsError(f"the test cases are no Python ({error})") from error
-        assertions = tuple(any(isinstance(node, ast.Assert) for node in ast.walk(statement)) for statement in module.body)
-        if not any(assertions):
+        if not any(_asserts(node) for node in ast.walk(module)):
             raise UnreadableTestsError("the test cases hold no assertion")
+        module.body += [part for statement in module.body for part in _calls_of_tests(statement)]
+        assertions = _told_apart(module.body)
+        if not any(assertions):
+            raise UnreadableTestsError("the test cases define assertions and run none of them")
         modules = _modules_named(programs)
         reading = _Reading(modules)
         for statement in module.body:
@@ -68,12 +74,81 @@ class TestCases:
         files = {node.value for node in ast.walk(module) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
         return cls(
             units=tuple(ast.unparse(statement) for statement in module.body),
-            assertions=assertions,
+            assertions=tuple(assertions),
             imports=tuple(modules[name] for name in sorted(reading.modules_used)),
             variables=tuple(reading.variables),
             looked_at={name: _as_json(tree) for name, tree in reading.variables.items()},
             files=tuple(sorted(name for name in files if _FILE.fullmatch(name) and ".." not in name.split("/"))),
         )
+
+
+def _asserts(node: ast.AST) -> bool:
+    """Whether a node fails where something is not so, by itself or as a call of a library."""
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        return name.lower().startswith("assert")
+    return isinstance(node, (ast.Assert, ast.Raise))
+
+
+def _told_apart(statements: Sequence[ast.stmt]) -> list[bool]:
+    """Which statements assert something when they run, be it by a function or class of the test cases; all after the last of them do."""
+    asserting = {
+        statement.name
+        for statement in statements
+        if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)) and any(_asserts(node) for node in ast.walk(statement))
+    }
+    asserting |= {
+        target.id
+        for statement in statements
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda) and any(_asserts(node) for node in ast.walk(statement))
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    while True:  # functions that call such functions
+        further = {
+            statement.name
+            for statement in statements
+            if isinstance(statement, (*_FUNCTIONS, ast.ClassDef))
+            and any(isinstance(node, ast.Name) and node.id in asserting for node in ast.walk(statement))
+        }
+        if further <= asserting:
+            break
+        asserting |= further
+    found = [
+        any(
+            _asserts(node) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in asserting) for node in _running(statement)
+        )
+        for statement in statements
+    ]
+    last = max((number for number, asserts in enumerate(found) if asserts), default=len(found))
+    return [asserts or number > last for number, asserts in enumerate(found)]
+
+
+def _running(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that are executed when a statement is: not the bodies of the functions that it defines."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(node, (*_FUNCTIONS, ast.Lambda)):
+            yield from _running(child)
+
+
+def _calls_of_tests(statement: ast.stmt) -> list[ast.stmt]:
+    """Statements that run the tests of a definition by which pytest or unittest would find them. They run at the end, also where the test cases
+    themselves run them, which they may do without failing."""
+    if not any(_asserts(node) for node in ast.walk(statement)):
+        return []
+    if isinstance(statement, ast.FunctionDef) and statement.name.startswith("test"):
+        arguments = statement.args
+        needed = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults) + arguments.kw_defaults.count(None)
+        return [] if needed else ast.parse(f"{statement.name}()").body
+    if not isinstance(statement, ast.ClassDef):
+        return []
+    if any(ast.unparse(base).endswith("TestCase") for base in statement.bases):
+        return ast.parse(f"__import__('unittest').defaultTestLoader.loadTestsFromTestCase({statement.name}).debug()").body
+    if statement.name.startswith("Test") and not any(isinstance(part, ast.FunctionDef) and part.name == "__init__" for part in statement.body):
+        tests = [part.name for part in statement.body if isinstance(part, ast.FunctionDef) and part.name.startswith("test")]
+        return [call for name in tests for call in ast.parse(f"{statement.name}().{name}()").body]
+    return []
 
 
 def _modules_named(programs: Iterable[str]) -> dict[str, str]:
@@ -122,11 +197,24 @@ class _Reading:
         elif isinstance(node, (ast.For, ast.AsyncFor)):
             self._iterate(node.target, node.iter)
             self._block([*node.body, *node.orelse])
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        elif isinstance(node, _FUNCTIONS):
             self._define(node.name)
+            for part in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
+                self.expression(part)
             names = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
             self.scopes.append({name.arg: None for name in names if name is not None})
             self._block(node.body)
+            self.scopes.pop()
+        elif isinstance(node, ast.ClassDef):
+            self._define(node.name)
+            for part in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
+                self.expression(part)
+            methods = [part for part in node.body if isinstance(part, _FUNCTIONS)]
+            self.scopes.append({})
+            self._block(part for part in node.body if part not in methods)
+            self.scopes.pop()
+            self.scopes.append({})  # the names of a class are none of its methods'
+            self._block(methods)
             self.scopes.pop()
         elif isinstance(node, (ast.With, ast.AsyncWith)):
             for item in node.items:

@@ -80,12 +80,45 @@ def test_preparation_and_assertions_are_told_apart() -> None:
     assert cases.assertions == (False, True, False, True)
 
 
+def test_an_assertion_of_a_function_or_a_class_is_one_where_it_is_called() -> None:
+    cases = TestCases.read("def check(x):\n    assert x == 5\ndef both(x):\n    check(x)\nn = len(rows)\nboth(value)\nprint(n)\n")
+    assert cases.variables == ("rows", "value")
+    assert cases.assertions == (False, False, False, True, True)
+    cases = TestCases.read("import numpy\nnumpy.testing.assert_allclose(value, 5)\nx = 1\n")
+    assert cases.assertions == (False, True, True)
+    cases = TestCases.read("class T(Base):\n    limit = 3\n    def test_a(self, low=lowest):\n        assert limit == low\nT().test_a()\n")
+    assert cases.variables == ("Base", "lowest", "limit") and cases.assertions == (False, True)
+
+
+def test_tests_that_are_only_defined_are_called_at_the_end() -> None:
+    text = """
+import unittest
+def test_value():
+    assert value == 5
+def test_with_fixture(fixture):
+    assert fixture
+class Cases(unittest.TestCase):
+    def test_a(self):
+        self.assertEqual(value, 5)
+class TestOthers:
+    def test_b(self):
+        assert value == 5
+"""
+    cases = TestCases.read(text)
+    assert cases.variables == ("value",)
+    assert cases.units[-3] == "test_value()" and "(Cases)" in cases.units[-2] and cases.units[-1] == "TestOthers().test_b()"
+    assert cases.assertions == (False, False, False, False, False, True, True, True)
+
+
 def test_files_of_the_working_folder_that_are_named_are_known() -> None:
     text = 'assert open("plots/fig 1.png", "rb").read(); assert x == "/etc/passwd.txt"; assert y == "../up.png"'
     assert TestCases.read(text).files == ("plots/fig 1.png",)
 
 
-@pytest.mark.parametrize(("text", "words"), [("x = 1", "hold no assertion"), ("assert (", "no Python"), ("", "hold no assertion")])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("x = 1", "hold no assertion"), ("assert (", "no Python"), ("", "hold no assertion"), ("def check(x):\n    assert x", "run none")],
+)
 def test_test_cases_that_test_nothing_are_refused(text: str, words: str) -> None:
     with pytest.raises(UnreadableTestsError, match=words):
         TestCases.read(text)

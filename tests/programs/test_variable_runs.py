@@ -130,6 +130,32 @@ def test_what_the_test_cases_compute_from_a_variable_is_computed_apart(box: Box)
     assert outcomes(box, code, tests) == [None, None, "KeyError: 'TP53'"]
 
 
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "def check(x):\n    assert x == 5\ncheck(value)\n",
+        "def check(x):\n    assert x == 5\ndef every():\n    check(value)\nassert value\nevery()\n",
+        "check = lambda x: np.testing.assert_allclose(x, 5)\ncheck(value)\n",
+        "def test_value():\n    assert value == 5\n",
+        "def test_value():\n    assert value == 5\ntry:\n    test_value()\nexcept AssertionError:\n    print('wrong')\n",
+        "assert value\nnp.testing.assert_allclose(value, 5)\n",
+        "np.testing.assert_allclose(value, 5)\nassert value\n",
+        "assert value\nfound = {5: 'right'}[value]\n",
+        "assert value\nif value != 5:\n    raise ValueError(value)\n",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        assert value == 5\nT('test_a').debug()\n",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(value, 5)\n",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(value, 5)\nunittest.main()\n",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        assert value == 5\nunittest.main(argv=[''], exit=False)\n",
+        "class TestAll:\n    def test_a(self):\n        assert value == 5\n",
+    ],
+)
+def test_whatever_fails_of_the_test_cases_fails_the_run(box: Box, tests: str) -> None:
+    wrong, right = "value = 1\n", "value = 5\n"
+    assert any(problem is not None for problem in outcomes(box, wrong, tests))
+    assert box.reset()
+    assert set(outcomes(box, right, tests)) == {None}
+
+
 def test_a_program_that_fails_leaves_nothing_and_shows_its_own_lines(box: Box) -> None:
     left, _ = run(box, "x = 1\nraise ValueError('here')\n", "assert x == 1", history="y = 2\n")
     assert not left.ran_to_its_end and left.result.exit_status == 1
