@@ -11,8 +11,6 @@ without an index: read every table with pandas and measure the distance between 
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
 import os
 import shutil
 import sqlite3
@@ -23,6 +21,8 @@ import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
+
+import duckdb
 
 ROOT = Path(__file__).resolve().parent.parent
 TERMS = (
@@ -78,20 +78,13 @@ def enlarge(raw: Path, folder: Path, times: int) -> Path:
         if not path.name.upper().startswith("CHARTEVENTS."):
             (folder / path.name).symlink_to(path.resolve())
             continue
-        opener = gzip.open if path.suffix == ".gz" else open
-        with gzip.open(folder / "CHARTEVENTS.csv.gz", "wt", compresslevel=1, newline="") as target:
-            writer = csv.writer(target, lineterminator="\n")
-            for copy in range(times):
-                with opener(path, "rt", newline="") as source:  # type: ignore[operator]
-                    reader = csv.reader(source)
-                    header = next(reader)
-                    if copy == 0:
-                        writer.writerow(header)
-                    admission = [name.upper() for name in header].index("HADM_ID")
-                    for row in reader:
-                        row[0] = str(int(row[0]) + copy * 1_000_000_000)
-                        row[admission] = str(int(row[admission] or 0) + copy * 1_000_000)
-                        writer.writerow(row)
+        rows = f"read_csv('{path}', all_varchar => true, quote => '\"', escape => '\"') CROSS JOIN range({times}) AS copies(copy)"
+        further = "CAST(CAST(row_id AS BIGINT) + copy * 1000000000 AS VARCHAR) AS row_id"
+        elsewhere = "CAST(CAST(coalesce(hadm_id, '0') AS BIGINT) + copy * 1000000 AS VARCHAR) AS hadm_id"
+        with duckdb.connect(config={"memory_limit": "1GB", "threads": 2, "preserve_insertion_order": False}) as connection:
+            connection.execute(
+                f"COPY (SELECT * REPLACE ({further}, {elsewhere}) FROM {rows}) TO '{folder}/CHARTEVENTS.csv.gz' (HEADER, COMPRESSION gzip)"
+            )
     return folder
 
 

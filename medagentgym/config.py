@@ -253,25 +253,25 @@ class SandboxConfig(Block):
     """What one episode may fetch from it, MiB."""
     python: InputPath | None = None
     """Interpreter for the code steps, or the folder of a virtual or conda environment; null: the environment of the task's family."""
-    wall_seconds: float = Field(120.0, gt=0)
+    wall_seconds: float = Field(120.0, ge=0.1, le=604_800)
     """Longest run of one code step."""
-    cpu_seconds: float = Field(120.0, gt=0)
+    cpu_seconds: float = Field(120.0, ge=0.1, le=10_000_000)
     """Processor time of one code step."""
-    memory_mb: int = Field(2048, ge=128)
+    memory_mb: int = Field(2048, ge=128, le=16_777_216)
     """Memory of one box, MiB."""
-    processes: int = Field(64, ge=1)
+    processes: int = Field(64, ge=1, le=100_000)
     """Processes and threads of one box."""
-    open_files: int = Field(256, ge=16)
+    open_files: int = Field(256, ge=16, le=1_000_000)
     """Open files of one process."""
-    file_mb: int = Field(256, ge=1)
+    file_mb: int = Field(256, ge=1, le=16_777_216)
     """Largest file, MiB."""
-    work_mb: int = Field(512, ge=1)
+    work_mb: int = Field(512, ge=1, le=16_777_216)
     """Size of an episode's work folder, MiB."""
-    work_files: int = Field(10_000, ge=10)
+    work_files: int = Field(10_000, ge=10, le=100_000_000)
     """Number of files in an episode's work folder."""
-    output_bytes: int = Field(1_000_000, ge=1000)
+    output_bytes: int = Field(1_000_000, ge=1000, le=100_000_000)
     """Bytes of output kept of one step."""
-    answer_bytes: int = Field(1_000_000, ge=1000)
+    answer_bytes: int = Field(1_000_000, ge=1000, le=100_000_000)
     """Size of the answer taken from one step, as JSON."""
 
 

@@ -250,6 +250,8 @@ def test_a_file_that_cannot_be_read_is_named(write: Write, tmp_path: Path) -> No
         ({"num_steps": True}, "run.yaml: num_steps: expects an integer, at least 1, not true"),
         ({"num_steps": None}, "run.yaml: num_steps: expects an integer, at least 1, not null"),
         ({"num_steps": [3]}, "run.yaml: num_steps: expects an integer, at least 1, not a list"),
+        ({"sandbox": {"wall_seconds": float("inf")}}, "sandbox.wall_seconds: expects a number, at least 0.1, at most 604800, not "),
+        ({"sandbox": {"processes": 10**7}}, "sandbox.processes: expects an integer, at least 1, at most 100000, not 10000000"),
         ({"start_idx": -1}, "run.yaml: start_idx: expects an integer, at least 0, not -1"),
         ({"end_idx": -2}, "run.yaml: end_idx: expects an integer, at least -1, not -2"),
         ({"mode": "tset"}, "run.yaml: mode: expects one of `train`, `test`, not 'tset'; did you mean test?"),

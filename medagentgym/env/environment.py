@@ -291,7 +291,9 @@ class EpisodeEnvironment(gymnasium.Env[str, str]):
     # --- boxes (`medagentgym.tasks.execution.Boxes`) --------------------------------------------------------------------------------------------
 
     def own(self) -> Box:
-        """The episode's box, taken from the pool at its first use."""
+        """The episode's box, taken from the pool at its first use; another one where a step has cost it."""
+        if self._box is not None and self._box.closed:
+            self._end_box()
         if self._box is None:
             with infrastructure_boundary("sandbox"):
                 self._box = self._episode.enter_context(self.pool.box(self._spec(None)))

@@ -51,6 +51,8 @@ def describe_step(result: StepResult, limits: Limits, characters: int, *, expect
         head = f"The code failed with exit status {result.exit_status}."
     parts = [head]
     parts += [f"Limit: {describe_limit(name, limits)}." for name in result.limits_hit]
+    if result.box_lost:
+        parts.append("The sandbox had to be started again: the files of the working folder are gone.")
     sections = [("stdout", result.stdout), ("stderr", result.stderr)]
     if result.has_answer:
         sections.append(("answer", preview_answer(result.answer)))

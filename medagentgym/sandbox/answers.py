@@ -253,6 +253,8 @@ def _checked(data: Any, depth: int) -> Any:
         raise MalformedAnswerError("nested too deeply")
     if isinstance(data, str):
         return data.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(data, float) and not math.isfinite(data):  # 1e999
+        raise MalformedAnswerError("a number that is none")
     if isinstance(data, list):
         return [_checked(element, depth + 1) for element in data]
     if isinstance(data, dict):
@@ -300,7 +302,8 @@ def as_rows(data: Any) -> list[list[Scalar]] | None:
     """An answer as rows of scalars, or None where it cannot be read that way.
 
     A scalar is one row of one value; a list has one row an element (an element that is a list or a mapping gives the values of its row); a table has
-    its rows, without the index; a mapping has its items as rows of key and value, where a value that is a list gives several.
+    its rows, without the index, and cannot be read where it has rows and no columns; a mapping has its items as rows of key and value, where a value
+    that is a list gives several, and one that holds none cannot be read.
     """
     match kind(data):
         case "scalar":
@@ -308,7 +311,7 @@ def as_rows(data: Any) -> list[list[Scalar]] | None:
         case "list":
             return _rows(_cells(element) for element in data)
         case "table":
-            return _rows(_cells(row) for row in data["rows"])
+            return _rows(_cells(row) for row in data["rows"]) if data["columns"] or not data["rows"] else None
         case "mapping":
             return _rows(_joined(_cells(key), _cells(value)) for key, value in data["items"])
         case _:
@@ -322,7 +325,7 @@ def _cells(element: Any) -> list[Scalar] | None:
         values = element
     elif element["kind"] == "mapping":
         values = [value for _, value in element["items"]]
-    elif element["kind"] == "table" and len(element["rows"]) == 1:
+    elif element["kind"] == "table" and len(element["rows"]) == 1 and element["columns"]:
         values = element["rows"][0]
     else:
         return None
@@ -330,7 +333,7 @@ def _cells(element: Any) -> list[Scalar] | None:
 
 
 def _joined(key: list[Scalar] | None, value: list[Scalar] | None) -> list[Scalar] | None:
-    return None if key is None or value is None else key + value
+    return key + value if key and value else None
 
 
 def _rows(rows: Iterable[list[Scalar] | None]) -> list[list[Scalar]] | None:

@@ -82,6 +82,8 @@ class StepResult:
     cpu_seconds: float = 0.0
     output_bytes: int = 0
     """Bytes that the code wrote to stdout and stderr, before the cap; a flood far beyond it is cut off and not counted to its end."""
+    box_lost: bool = False
+    """Whether the limit has cost the box, so that the episode goes on in another one, without the files of its work folder."""
 
 
 class Box(Protocol):

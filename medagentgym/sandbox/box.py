@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import select
+import shutil
 import socket
 import stat
 import struct
@@ -15,6 +16,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -25,6 +27,7 @@ from medagentgym.sandbox.base import BoxSpec, Limits, StepResult
 from medagentgym.sandbox.control_groups import make_group
 from medagentgym.sandbox.interpreter import write_bytecode
 from medagentgym.sandbox.package_index import PORT, PackageIndexServer
+from medagentgym.sandbox.zygote import NOTICE
 
 START_SECONDS = 60.0
 GRACE_SECONDS = 15.0
@@ -136,6 +139,7 @@ class ZygoteBox:
         self._channel, far_end = socket.socketpair()
         self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)  # the greeting is to say who sent it
         notices, self._notices = os.pipe()
+        self._steps = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._group = make_group()
         self._kills = 0
@@ -342,10 +346,12 @@ class ZygoteBox:
         if self._process is None:
             raise InfrastructureError("sandbox", "the box is closed")
         outputs = [_Output(self._stdout_bytes), _Output(self.spec.limits.output_bytes - self._stdout_bytes)]
+        out_of_memory = False
         try:
             deadline = time.monotonic() + self.spec.limits.wall_seconds + GRACE_SECONDS
             self._channel.settimeout(GRACE_SECONDS)
             self._channel.sendall(kind)
+            self._steps += 1
             self._send_frame(request, [output.writer for output in outputs])
             for output in outputs:
                 output.close_writer()
@@ -360,6 +366,10 @@ class ZygoteBox:
                 result = {**result, "limits": [*result["limits"], "memory_mb"], "exit": None, "answered": False}
             step = _step_result(result, outputs, answer, text)
         except (OSError, ValueError, KeyError, TypeError) as error:
+            if out_of_memory or self._killed_for_memory():  # the kernel chose the zygote, where the step made itself look small
+                self.close()
+                printed, errors = (output.text() for output in outputs)
+                return StepResult(printed, errors, exit_status=None, limits_hit=("memory_mb",), box_lost=True)
             reason = self._last_words()
             self.close()
             raise InfrastructureError("sandbox", f"the box failed in a step: {reason or one_line(error)}") from error
@@ -394,8 +404,9 @@ class ZygoteBox:
                 readers[descriptor].read()
                 if readers[descriptor].reader < 0:
                     poll.unregister(descriptor)
-            if self._group is not None and (out_of_memory := out_of_memory or self._killed_for_memory()):
-                os.write(self._notices, b"m")
+            if not out_of_memory and self._killed_for_memory():
+                out_of_memory = True
+                os.write(self._notices, NOTICE.pack(self._steps))
 
     # --- the channel ----------------------------------------------------------------------------------------------------------------------------
 
@@ -498,6 +509,15 @@ class _Output:
 
     def text(self) -> str:
         return _text(bytes(self.kept), cut=self.cut)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder that code has written, however deep and whatever its modes; what resists stays."""
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():  # these two walk without recursion, through no link
+        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+            subprocess.run([*command, "--", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def _read_at_most(descriptor: int, count: int) -> bytes:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import base64
 import os
-import shutil
 import tempfile
 from pathlib import Path
 
 from medagentgym.errors import InfrastructureError, UserError
 from medagentgym.sandbox.base import DATA_FOLDER, BoxSpec, refuse_package_index
-from medagentgym.sandbox.box import Launch, ZygoteBox
+from medagentgym.sandbox.box import Launch, ZygoteBox, remove_folder
 from medagentgym.sandbox.confinement import OLDEST_ABI, landlock_abi
 from medagentgym.sandbox.environment import step_environment
 from medagentgym.sandbox.identity import processes_of_this_user, unused_identity
@@ -85,7 +84,7 @@ class LandlockBackend:
             command=[str(spec.python.absolute()), "-s", str(Path(__file__).parent / "zygote.py")],
             environment=step_environment(path=f"{interpreter.prefix}/bin:/usr/local/bin:/usr/bin:/bin", home=str(work), temporary=str(temporary)),
             settings=settings,
-            clean_up=lambda: shutil.rmtree(folder, ignore_errors=True),
+            clean_up=lambda: remove_folder(folder),
         )
         data = spec.read_only.get(DATA_FOLDER)
         return ZygoteBox(spec, launch, data_folder=str(data.resolve()) if data else DATA_FOLDER, work_folder=str(work))

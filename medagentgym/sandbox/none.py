@@ -6,12 +6,11 @@ files, its network, its processes. The task's data are where they are, see `Box.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 
 from medagentgym.sandbox.base import DATA_FOLDER, BoxSpec, refuse_package_index
-from medagentgym.sandbox.box import Launch, ZygoteBox
+from medagentgym.sandbox.box import Launch, ZygoteBox, remove_folder
 from medagentgym.sandbox.environment import step_environment
 from medagentgym.sandbox.identity import processes_of_this_user
 from medagentgym.sandbox.interpreter import describe
@@ -45,7 +44,7 @@ class NoBackend:
                 "own_folder": str(folder),
                 "process_limit": processes_of_this_user() + spec.limits.processes,
             },
-            clean_up=lambda: shutil.rmtree(folder, ignore_errors=True),
+            clean_up=lambda: remove_folder(folder),
         )
         data = spec.read_only.get(DATA_FOLDER)
         return ZygoteBox(spec, launch, data_folder=str(data.resolve()) if data else DATA_FOLDER, work_folder=str(work))

@@ -33,8 +33,8 @@ _DENIED = [
 # fmt: on
 _UNKNOWN = ["io_uring_setup", "io_uring_enter", "io_uring_register", "clone3"]
 """Denied as if the kernel did not know them: programs then take the older way."""
-_UNSUPPORTED = ["setxattr", "lsetxattr", "fsetxattr", "setxattrat"]
-"""File attributes would outlive an episode on a folder that stays."""
+_UNSUPPORTED = ["setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat"]
+"""File attributes would outlive an episode on a folder that stays, and those of the host's files say who may read them."""
 _IGNORED = ["sync", "syncfs"]
 """They would flush the host's disks; there is nothing in a box to flush."""
 # fmt: off
@@ -44,6 +44,18 @@ _OF_OWNERS = [
 # fmt: on
 _OF_WATCHERS = ["inotify_init", "inotify_init1"]
 """They tell the names of files that cannot be read."""
+_FILE_CONTROLS = (
+    0x40086602,  # FS_IOC_SETFLAGS
+    0x40046602,  # FS_IOC32_SETFLAGS
+    0x40087602,  # FS_IOC_SETVERSION
+    0x40047602,  # FS_IOC32_SETVERSION
+    0x401C5820,  # FS_IOC_FSSETXATTR
+    0x40806685,  # FS_IOC_ENABLE_VERITY
+    0x800C6613,  # FS_IOC_SET_ENCRYPTION_POLICY
+    0xC0506617,  # FS_IOC_ADD_ENCRYPTION_KEY
+    0xC0406618,  # FS_IOC_REMOVE_ENCRYPTION_KEY
+)
+"""Requests that change attributes of a file of which it is enough to be the owner (`linux/fs.h`, `linux/fsverity.h`, `linux/fscrypt.h`)."""
 _NAMESPACES = (0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000)
 _TERMINAL_INPUT = (0x5412, 0x541C)
 _WORD = 0xFFFFFFFF
@@ -86,7 +98,7 @@ def filter_program(*, own_network: bool, own_processes: bool, own_files: bool) -
         deny(name, code=0)
     for flag in _NAMESPACES:
         deny("clone", word_is(0, flag, flag))
-    for request in _TERMINAL_INPUT:
+    for request in (*_TERMINAL_INPUT, *_FILE_CONTROLS):
         deny("ioctl", word_is(1, request))
     if not own_network:
         deny("socket")

@@ -37,7 +37,7 @@ import stat
 import struct
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 PR_SET_PDEATHSIG = 1
@@ -54,12 +54,22 @@ GREETING = b"z"
 AFRESH = "afresh"
 """Argument of an interpreter that runs one program and is no zygote."""
 LONGEST_REQUEST = 1 << 20
+NOTICE = struct.Struct("!Q")
+"""What the host sends when the kernel killed something for its memory: the number of the step, from 1."""
 WATCH_SECONDS = 0.05
 LISTEN_BACKLOG = 32
 LOOK_SECONDS = 0.25
 """How often watched folders are looked through."""
 RESET_SECONDS = 1.0
 DEEPEST_FOLDER = 200
+MOST_OPEN_FOLDERS = 500
+"""Folders that are open at once while the files of a watched folder are counted."""
+SHARED_MEMORY = "/dev/zero (deleted)"
+"""How the kernel names memory that processes share and no file holds."""
+START_SECONDS = 10.0
+"""How long the child of a step may take to read what it is to run."""
+MOST_STARTS = 10
+"""Children that are started for one step, where each ends before it comes to it."""
 MOST_FRAMES = 1000
 """Calls that a traceback shows, as many as the interpreter's own."""
 CODE_NAME = "<code>"
@@ -180,11 +190,12 @@ class Step:
             os._exit(70)
 
     def _take_over(self, descriptors: list[int], start: int) -> None:
-        """Make the pipes of the host stdout and stderr, and close everything else."""
+        """Make the pipes of the host stdout and stderr, open stdin afresh (locks and flags stay with an open file), and close everything else."""
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(descriptors[0], 1)
         os.dup2(descriptors[1], 2)
         self.zygote.channel.detach()
-        os.closerange(3, max(self.zygote.highest_descriptor, start, *descriptors) + 1)
+        os.closerange(3, max(self.zygote.highest_descriptor, start, *descriptors) + 2)
 
     def _prepare(self) -> None:
         """Give up what a step may not have."""
@@ -299,7 +310,11 @@ def run_program(
         setattr(sys, f"__{name}__", stream)
     variables = _fresh_main(code)
     process = os.getpid()
-    status, limit = _execute(code, variables)
+    try:
+        status, limit = _execute(code, variables)
+    except BaseException as error:  # out of a trace function that the code has set, which is unset now
+        _print_error(f"{type(error).__name__}\n")
+        status, limit = 1, 0
     if os.getpid() != process:  # a fork that the code made and that ran on to the end of the program
         os._exit(status)
     if "answer" in variables:
@@ -348,15 +363,15 @@ def _execute(code: str, variables: dict[str, Any]) -> tuple[int, int]:
 
 def _uncaught(error: BaseException) -> tuple[int, int]:
     """Report an uncaught exception as the interpreter does: exit status and number of the limit."""
-    if isinstance(error, SystemExit):
-        if error.code is None or isinstance(error.code, int):
-            return (error.code or 0) & 255, 0
-        _print_error(str(error.code) + "\n")
-        return 1, 0
     import traceback
 
     limit = ""
     try:
+        if isinstance(error, SystemExit):
+            if error.code is None or isinstance(error.code, int):
+                return (error.code or 0) & 255, 0
+            _print_error(str(error.code) + "\n")
+            return 1, 0
         limit = _limit_behind(error)
         own = error.__traceback__
         if own is not None:
@@ -443,6 +458,7 @@ class Zygote:
         self._library = ctypes.CDLL(None, use_errno=True)
         self.confinement: Any = None
         self._next: Waiting | None = None
+        self.steps = 0
         channel.sendall(GREETING)
         settings, (self.notices,) = receive_frame_with(channel, 1)
         os.set_blocking(self.notices, False)
@@ -479,6 +495,7 @@ class Zygote:
         self.imported = {name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names)
         self.highest_descriptor = max(int(name) for name in os.listdir("/proc/self/fd"))
         self.resource_limits = self._resource_limits()
+        self.mapped = int(read_text("/proc/self/statm").split()[0]) * resource.getpagesize()
         gc.freeze()
         gc.enable()
         return {"ready": True, "preload_seconds": time.monotonic() - started, "compiled": compiled, "missing": missing}
@@ -589,7 +606,7 @@ class Zygote:
 
     def _started(self, kind: bytes) -> Waiting:
         """Start the child that waits, or another one where something ended it meanwhile."""
-        while True:
+        for _ in range(MOST_STARTS):
             step, self._next = self._next or self._fork(), None
             try:
                 os.write(step.start, kind)
@@ -600,30 +617,36 @@ class Zygote:
                 return step
             finally:
                 os.close(step.start)
+        raise HostGoneError
 
     def has_notice(self) -> bool:
-        """Whether the host has told that the kernel killed something for the memory, since the last call. Raises `HostGoneError`."""
+        """Whether the host has told that the kernel killed something of this step for its memory. Raises `HostGoneError`.
+
+        A notice holds the number of its step: one may come when the step is over.
+        """
         try:
-            if os.read(self.notices, 4096):
-                return True
+            notice = os.read(self.notices, NOTICE.size)
         except BlockingIOError:
             return False
-        raise HostGoneError
+        if not notice:
+            raise HostGoneError
+        return bool(NOTICE.unpack(notice)[0] == self.steps)
 
     def _step(self, kind: bytes) -> None:
         started = time.monotonic()
-        self.has_notice()  # of the step before, which was over when it came
+        self.steps += 1
         step = self._started(kind)
         with step.shared:
             watch = Watch(self, step.child, started + self.settings.limits["wall_seconds"], is_shell=kind == b"s")
             watch.wait()
             self.kill_all(watch)
+            self._restore_folders()
             result = watch.result()
             result["wall"] = time.monotonic() - started
             self._send_result(result, step.shared)
 
     def _send_result(self, result: dict[str, Any], shared: mmap.mmap) -> None:
-        if self._has_unread_bytes():  # the child ended before it read its request
+        if self.has_unread_bytes():  # the child ended before it read its request
             raise HostGoneError
         state, answer, text, limit = _STATUS.unpack(shared[: _STATUS.size])
         answer = min(answer, int(self.settings.limits["answer_bytes"])) if state == _ANSWERED else 0
@@ -637,6 +660,13 @@ class Zygote:
         with memoryview(shared) as view, view[_STATUS.size : _STATUS.size + answer + text] as part:
             self.channel.sendall(part)
 
+    def _restore_folders(self) -> None:
+        """Open the episode's folders again where the step has closed them."""
+        for folder in self.settings.scratch:
+            status = os.lstat(folder)
+            if status.st_uid == os.geteuid() and status.st_mode & 0o700 != 0o700:
+                os.chmod(folder, 0o1777)
+
     def _hand_over(self, path: str) -> None:
         """Answer with an open file of the work folder, or with what is the matter with it."""
         try:
@@ -649,7 +679,8 @@ class Zygote:
         finally:
             os.close(descriptor)
 
-    def _has_unread_bytes(self) -> bool:
+    def has_unread_bytes(self) -> bool:
+        """Whether the host has sent something that nobody has read."""
         poll = select.poll()
         poll.register(self.channel, select.POLLIN)
         return bool(poll.poll(0))
@@ -795,6 +826,8 @@ class Watch:
         self.deadline = deadline
         self.next_look = 0.0
         self.cpu_seconds = 0.0
+        self.seen: dict[int, float] = {}
+        """Processor time of each living process at the last look, with that of the children it waited for."""
         self.status: int | None = None
         self.limits: list[str] = []
 
@@ -804,6 +837,11 @@ class Watch:
         descriptor = os.pidfd_open(self.child)
         try:
             poll.register(descriptor, select.POLLIN)
+            begun = time.monotonic()
+            while self.zygote.has_unread_bytes() and not poll.poll(1):  # no limit stops the child before it has taken its request from the channel
+                if time.monotonic() > begun + START_SECONDS:
+                    raise HostGoneError
+            self.deadline += time.monotonic() - begun
             poll.register(self.zygote.channel, select.POLLRDHUP)
             poll.register(self.zygote.notices, select.POLLIN)
             while True:
@@ -814,9 +852,11 @@ class Watch:
                 for ready, _ in poll.poll(1000 * min(left, WATCH_SECONDS) + 1):
                     if ready == descriptor:
                         return
-                    if ready == self.zygote.notices and self.zygote.has_notice():
-                        self.limits.append("memory_mb")
-                        return
+                    if ready == self.zygote.notices:
+                        if self.zygote.has_notice():
+                            self.limits.append("memory_mb")
+                            return
+                        continue
                     raise HostGoneError
                 self._reap_orphans()
                 if self._over():
@@ -837,17 +877,23 @@ class Watch:
         limits = self.zygote.settings.limits
         page, tick = resource.getpagesize(), os.sysconf("SC_CLK_TCK")
         processes = self.zygote.others()
-        cpu, resident, threads = self.cpu_seconds, 0, 0
+        resident = mapped = threads = 0
+        seen: dict[int, float] = {}
         for process in processes:
             try:
                 fields = read_text(f"/proc/{process}/stat").rpartition(")")[2].split()
             except OSError:
                 continue
-            cpu += sum(map(int, fields[11:15])) / tick
+            seen[process] = sum(map(int, fields[11:15])) / tick
             threads += int(fields[17])
+            mapped += max(0, int(fields[20]) - self.zygote.mapped)
             resident += int(fields[21]) * page
+        # what ended without having been waited for (its parent ignores SIGCHLD) has used at least what it was last seen to use
+        self.cpu_seconds += sum(used for process, used in self.seen.items() if process not in seen)
+        self.seen = seen
+        cpu = self.cpu_seconds + sum(seen.values())
         memory = int(limits["memory_mb"]) * 1024 * 1024
-        if resident > memory and sum(map(proportional_memory, processes)) > memory:
+        if resident + mapped > memory and memory_of(processes) > memory:
             self.limits.append("memory_mb")
         if cpu > limits["cpu_seconds"]:
             self.limits.append("cpu_seconds")
@@ -862,6 +908,7 @@ class Watch:
     def reaped(self, process: int, status: int, usage: resource.struct_rusage) -> None:
         """Take note of a process that has been waited for."""
         self.cpu_seconds += usage.ru_utime + usage.ru_stime
+        self.seen.pop(process, None)
         if process == self.child:
             self.status = status
 
@@ -894,34 +941,84 @@ def children_of(process: int) -> list[int]:
     return found
 
 
-def proportional_memory(process: int) -> int:
-    """Bytes of memory of a process, pages shared with others counted by their share; all of them where the process hides its maps."""
-    try:
-        for line in read_text(f"/proc/{process}/smaps_rollup").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
-    except PermissionError:
-        with contextlib.suppress(OSError):
-            return int(read_text(f"/proc/{process}/statm").split()[1]) * resource.getpagesize()
-    except OSError:  # it has ended
-        pass
-    return 0
+def memory_of(processes: Iterable[int]) -> int:
+    """Bytes of memory of processes together: each page once, whoever shares it, and memory that is shared without a name as large as it was made,
+    since its pages stay where a process only gives up its view of them. A process that hides its maps counts with all that it has mapped."""
+    total = 0
+    shared: dict[str, int] = {}
+    for process in processes:
+        try:
+            fields = dict(line.split(":", 1) for line in read_text(f"/proc/{process}/smaps_rollup").splitlines()[1:])
+            total += 1024 * (_kibibytes(fields, "Pss") - _kibibytes(fields, "Pss_Shmem"))
+            for line in read_text(f"/proc/{process}/maps").splitlines():
+                if SHARED_MEMORY in line:
+                    addresses, _, offset, _, inode, _ = line.split(None, 5)
+                    start, end = (int(address, 16) for address in addresses.split("-"))
+                    shared[inode] = max(shared.get(inode, 0), int(offset, 16) + end - start)
+        except PermissionError:
+            with contextlib.suppress(OSError):
+                total += int(read_text(f"/proc/{process}/statm").split()[0]) * resource.getpagesize()
+        except OSError:  # it has ended
+            pass
+    return total + sum(shared.values())
+
+
+def _kibibytes(fields: dict[str, str], name: str) -> int:
+    return int(fields.get(name, "0").split()[0])
 
 
 def used_by(folder: str, most: int) -> tuple[int, int]:
-    """Number of the files below a folder, and the bytes that they take on the disk; counting ends soon after `most` files."""
+    """Number of the files below a folder, and the bytes that they take on the disk; counting ends soon after `most` files.
+
+    Folders that the step has closed are opened. More of them beside each other than can be held open count as too many files.
+    """
     files = size = 0
-    waiting = [folder]
-    while waiting and files <= most:
-        try:
-            for entry in os.scandir(waiting.pop()):
-                files += 1
-                size += entry.stat(follow_symlinks=False).st_blocks * 512
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-        except OSError:  # removed meanwhile, or closed even to its owner
-            continue
+    counted: set[int] = set()
+    waiting = [os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)]
+    try:
+        while waiting and files <= most:
+            descriptor = waiting.pop()
+            below = []
+            try:
+                for entry in os.scandir(descriptor):
+                    files += 1
+                    status = entry.stat(follow_symlinks=False)
+                    if status.st_ino not in counted:
+                        size += status.st_blocks * 512
+                        counted.add(status.st_ino)
+                    if stat.S_ISDIR(status.st_mode):
+                        below.append(entry.name)
+                for name in below:
+                    if len(waiting) == MOST_OPEN_FOLDERS:
+                        return most + 1, size
+                    with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # removed meanwhile
+                        waiting.append(_opened_folder(name, descriptor, folder))
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE):
+                    return most + 1, size
+            finally:
+                os.close(descriptor)
+    finally:
+        for descriptor in waiting:
+            os.close(descriptor)
     return files, size
+
+
+def _opened_folder(name: str, parent: int, root: str) -> int:
+    """Open a folder, also one that is closed to its owner, through no link. Raises `OSError`."""
+    flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(name, os.O_RDONLY | flags, dir_fd=parent)
+    except PermissionError:
+        found = os.open(name, os.O_PATH | flags, dir_fd=parent)
+    try:
+        place = f"/proc/self/fd/{found}"
+        if not os.readlink(place).startswith(f"{root}/"):  # moved away meanwhile
+            raise FileNotFoundError(name)
+        os.chmod(place, 0o700)
+        return os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    finally:
+        os.close(found)
 
 
 class UnreadableError(Exception):
@@ -931,7 +1028,10 @@ class UnreadableError(Exception):
 def open_regular_file(folder: str, parts: list[str]) -> int:
     """Open a file below a folder for reading, through no link, whatever stands in its place meanwhile. Raises `UnreadableError`."""
     plain = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    current = os.open(folder, plain | os.O_DIRECTORY)
+    try:
+        current = os.open(folder, plain | os.O_DIRECTORY)
+    except OSError as error:
+        raise UnreadableError("closed") from error
     try:
         for position, part in enumerate(parts):
             is_last = position == len(parts) - 1

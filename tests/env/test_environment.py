@@ -16,6 +16,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import medagentgym.env  # noqa: F401 (registers the environments)
+from medagentgym.env.environment import EpisodeEnvironment
 from medagentgym.errors import UserError
 
 CONFIG: dict[str, Any] = {"data": {"synthetic": {"patients": 20, "train": 5, "test": 10}}, "num_steps": 4}
@@ -73,6 +74,18 @@ def test_steps_that_run_out_truncate_and_the_last_attempt_is_judged(environment:
     for number in range(4):
         _, reward, terminated, truncated, info = environment.step(act("validate_code", code=f"answer = 'wrong {number}'"))
     assert (reward, terminated, truncated, info["stop_reason"]) == (0.0, False, True, "out_of_steps")
+
+
+def test_an_episode_whose_box_a_step_has_cost_goes_on_in_another(environment: gymnasium.Env[str, str]) -> None:
+    environment.reset(options={"idx": 0})
+    episode = environment.unwrapped
+    assert isinstance(episode, EpisodeEnvironment)
+    environment.step(act("validate_code", code="open('note', 'w').write('x')"))
+    lost = episode.own()
+    lost.close()
+    observation, *_ = environment.step(act("validate_code", code="import os\nprint('here', os.listdir('.'))"))
+    assert "here []" in observation
+    assert episode.own() is not lost
 
 
 def test_unreadable_replies_say_what_is_wrong_and_end_the_episode_after_n_retry(environment: gymnasium.Env[str, str]) -> None:

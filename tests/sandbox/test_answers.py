@@ -153,6 +153,8 @@ def test_deep_and_cyclic_values_end() -> None:
         b"{",
         b"NaN",
         b"[Infinity]",
+        b"1e999",
+        b"[[-1e400]]",
         b"1" * 5000,
         b"[" * 100_000,
         b"[" * 500 + b"]" * 500,

@@ -335,7 +335,8 @@ DENIED = [
     "userfaultfd", "perf_event_open", "mount", "umount2", "pivot_root", "chroot", "unshare", "setns", "clone3", "open_tree", "move_mount",
     "fsopen", "fsmount", "mount_setattr", "open_by_handle_at", "name_to_handle_at", "clock_settime", "settimeofday", "adjtimex", "sethostname",
     "setdomainname", "reboot", "kexec_load", "init_module", "finit_module", "delete_module", "swapon", "swapoff", "acct", "syslog", "iopl",
-    "quotactl", "fanotify_init", "kcmp", "pidfd_getfd", "shmget", "msgget", "semget", "mq_open", "setxattr", "move_pages", "memfd_secret",
+    "quotactl", "fanotify_init", "kcmp", "pidfd_getfd", "shmget", "msgget", "semget", "mq_open", "setxattr", "removexattr", "move_pages",
+    "memfd_secret",
 ]
 # fmt: on
 
@@ -374,11 +375,56 @@ def test_privileges_cannot_be_gained(isolating: Backend, box: Box) -> None:
     assert "uid=0" not in box.shell("cp /usr/bin/id id; chmod 4755 id; ./id").stdout
 
 
+@pytest.mark.parametrize("request_number", [0x40086602, 0x40046602, 0x40087602, 0x401C5820, 0x40806685, 0x800C6613])
+def test_attributes_of_files_cannot_be_changed_where_one_has_to_be_their_owner(box: Box, request_number: int) -> None:
+    code = f"tried(lambda: __import__('fcntl').ioctl(os.open('own', os.O_CREAT | os.O_RDONLY), {request_number}, bytes(64)))"
+    assert outcome(box, code) == "EPERM"
+
+
 def test_terminal_input_cannot_be_faked(box: Box) -> None:
     assert not outcome(box, f"call({number_of('ioctl')}, 0, 0x5412, 0)").startswith("done")
 
 
 # --- the zygote and the rest of the host --------------------------------------------------------------------------------------------------------
+
+
+def test_the_work_folder_can_be_closed_but_not_for_the_next_step(box: Box) -> None:
+    attack(box, "open('result', 'w').write('1'); tried(lambda: os.chmod('.', 0)); tried(lambda: os.chmod(os.environ['TMPDIR'], 0))")
+    assert box.read_file("result", 10) == b"1"
+    attack(box, "tried(lambda: os.chmod('.', 0))")
+    assert outcome(box, "tried(lambda: open('result').read())") == "done: '1'"
+    assert box.shell("cat result").stdout == "1"
+
+
+def test_files_in_a_folder_that_cannot_be_listed_count(box: Box) -> None:
+    code = """
+        import time
+        os.mkdir('dark', 0o300)
+        for number in range(600):
+            open(f'dark/{number}', 'w').close()
+        time.sleep(60)
+    """
+    assert attack(box, code).limits_hit == ("work_files",)
+
+
+def test_files_that_lie_beyond_the_longest_path_count(box: Box) -> None:
+    code = """
+        import time
+        for _ in range(40):
+            os.mkdir('d' * 200)
+            os.chdir('d' * 200)
+        for number in range(600):
+            open(str(number), 'w').close()
+        time.sleep(60)
+    """
+    assert attack(box, code).limits_hit == ("work_files",)
+
+
+def test_what_is_set_on_an_open_file_that_all_steps_have_does_not_reach_the_next(box: Box) -> None:
+    before = outcome(box, "tried(lambda: __import__('fcntl').fcntl(0, 3))")
+    attack(box, "import fcntl\nfcntl.fcntl(0, 4, os.O_NONBLOCK | os.O_APPEND)\nfcntl.fcntl(0, 10, 42)")
+    assert outcome(box, "tried(lambda: __import__('fcntl').fcntl(0, 3))") == before
+    assert outcome(box, "tried(lambda: __import__('fcntl').fcntl(0, 11))") == "done: 0"
 
 
 def test_no_signal_reaches_the_zygote(box: Box) -> None:

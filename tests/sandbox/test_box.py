@@ -84,6 +84,19 @@ def test_a_syntax_error_and_a_null_character_are_the_codes_own_errors(box: Box) 
     assert box.shell("echo \0").exit_status == 2
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class Odd:\n    def __str__(self):\n        raise ValueError\nimport sys\nsys.exit(Odd())",
+        "class Odd(SystemExit):\n    code = property(lambda self: 1 / 0)\nraise Odd",
+        "import sys\ndef trace(*_):\n    raise ValueError\nsys.settrace(trace)\nraise KeyError",
+    ],
+)
+def test_an_end_that_cannot_be_described_is_an_error_of_the_program(box: Box, code: str) -> None:
+    result = box.run("answer = 1\n" + code)
+    assert result.exit_status == 1 and "could not be started" not in result.stderr and result.answer == 1
+
+
 @pytest.mark.parametrize(("code", "status"), [("raise SystemExit", 0), ("import sys\nsys.exit(7)", 7), ("import sys\nsys.exit('no')", 1)])
 def test_sys_exit_gives_its_status(box: Box, code: str, status: int) -> None:
     assert box.run(code).exit_status == status

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from ordinary_user import USER, accessible_python
 from medagentgym.sandbox import Backend, BoxSpec, Limits, control_groups
 from medagentgym.sandbox.box import ZygoteBox
 from medagentgym.sandbox.control_groups import PREFIX, ControlGroup, Hierarchy, possible_hierarchies, sweep, usable_hierarchies
+from medagentgym.sandbox.zygote import NOTICE
 
 LIMITS = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=256, processes=20, work_mb=24)
 
@@ -136,8 +138,6 @@ def test_a_box_and_all_that_it_starts_are_in_its_group(box: ZygoteBox, hierarchi
     def look() -> None:
         seen.append(len(members(group_of(box))))
 
-    import threading
-
     timer = threading.Timer(0.5, look)
     timer.start()
     box.shell("sleep 1 & sleep 1 & sleep 1 & wait")
@@ -175,6 +175,39 @@ def test_where_the_kernel_kills_one_process_the_others_do_not_wait_for_it_until_
             assert box.run("answer = 1").answer == 1
     finally:
         box._limit_group(0)
+
+
+def test_a_notice_of_a_kill_stops_the_step_that_it_speaks_of_and_no_other(box: ZygoteBox) -> None:
+    os.write(box._notices, NOTICE.pack(box._steps))
+    os.write(box._notices, NOTICE.pack(box._steps + 2))
+    assert box.run("import time\ntime.sleep(0.2)\nanswer = 1").answer == 1
+    threading.Timer(0.3, os.write, (box._notices, NOTICE.pack(box._steps + 1))).start()
+    assert box.run("import time\ntime.sleep(3600)").limits_hit == ("memory_mb",)
+
+
+def test_a_step_for_which_the_kernel_kills_the_zygote_is_told_as_the_limit(backend: Backend, hierarchies: tuple[Hierarchy, ...]) -> None:
+    code = """
+        import mmap
+        try:
+            open("/proc/self/oom_score_adj", "w").write("0")  # what a kernel without Landlock lets a process take back
+        except OSError:
+            pass
+        shared = []
+        while True:
+            shared.append(mmap.mmap(-1, 8 << 20, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS))
+            for page in range(0, 8 << 20, 4096):
+                shared[-1][page] = 1
+            shared[-1].madvise(mmap.MADV_DONTNEED)
+    """
+    box = backend.start(BoxSpec(python=Path(sys.executable), limits=LIMITS, preload=("pandas",)))
+    assert isinstance(box, ZygoteBox)
+    group = group_of(box)
+    group.limit_memory(group.own_bytes() + 60 * 2**20)  # below the watch
+    start = f"import os, sys, textwrap\nos.execv(sys.executable, [sys.executable, '-S', '-c', textwrap.dedent({code!r})])"
+    with box:
+        result = box.run(start)
+        assert result.limits_hit == ("memory_mb",) and result.exit_status is None and not result.has_answer
+        assert result.box_lost == box.closed
 
 
 def test_files_in_memory_do_not_count_as_memory_of_processes(box: ZygoteBox) -> None:

@@ -57,6 +57,16 @@ def test_a_box_that_cannot_be_cleaned_is_thrown_away(backend: Backend, light: Bo
             assert second.run("import os\nanswer = os.listdir('.')").answer == []
 
 
+def test_folders_too_deep_for_recursion_are_thrown_away_with_their_box(backend: Backend, light: BoxSpec) -> None:
+    roomy = dataclasses.replace(light, limits=dataclasses.replace(light.limits, work_files=10_000))
+    with BoxPool(backend, 1) as pool:
+        with pool.box(roomy) as first:
+            first.run("import os\nopen('patients.csv', 'w').write('x')\nfor _ in range(1500):\n    os.mkdir('d')\n    os.chdir('d')")
+        assert first.closed and (first.work_folder == "/work" or not Path(first.work_folder).parent.exists())
+        with pool.box(roomy) as second:
+            assert second.run("answer = 1").answer == 1
+
+
 def test_an_exception_of_the_borrower_gives_the_box_back(backend: Backend, light: BoxSpec) -> None:
     with BoxPool(backend, 1) as pool:
         for _ in range(2):
