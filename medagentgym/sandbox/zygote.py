@@ -62,6 +62,8 @@ LOOK_SECONDS = 0.25
 """How often watched folders are looked through."""
 RESET_SECONDS = 1.0
 DEEPEST_FOLDER = 200
+MOST_COUNTED = 10_000_000
+"""Files that are counted at most, once a step is over."""
 MOST_OPEN_FOLDERS = 500
 """Folders that are open at once while the files of a watched folder are counted."""
 SHARED_MEMORY = "/dev/zero (deleted)"
@@ -459,6 +461,8 @@ class Zygote:
         self.confinement: Any = None
         self._next: Waiting | None = None
         self.steps = 0
+        self.left: dict[str, tuple[int, int]] = {}
+        """Number and bytes of the files that the last step left in each folder."""
         channel.sendall(GREETING)
         settings, (self.notices,) = receive_frame_with(channel, 1)
         os.set_blocking(self.notices, False)
@@ -687,29 +691,34 @@ class Zygote:
 
     def _full_folders(self) -> set[str]:
         """The limits of folders that are full to the last page."""
-        return {"work_mb" for folder in self.settings.capped if os.statvfs(folder).f_bavail == 0} | self.overfull_watched()
+        self.left = {}
+        full = {"work_mb" for folder in self.settings.capped if os.statvfs(folder).f_bavail == 0}
+        for folder in self.settings.capped:
+            self.left[folder] = files_of(folder), 0
+        for folder in self.settings.watched:
+            self.left[folder] = used_by(folder, MOST_COUNTED)
+        return full | self._over({}, self.left)
 
     def overfull(self) -> set[str]:
-        """The limits that the files of a folder exceed."""
-        limits = self.settings.limits
-        found = set()
-        for folder in self.settings.capped:
-            status = os.statvfs(folder)
-            if status.f_files - status.f_ffree > limits["work_files"] + 1:
-                found.add("work_files")
-        return found
+        """The limits that the files of a folder exceed; of a step that found it so (and may be clearing up), only where it has become worse."""
+        return self._over(self.left, {folder: (files_of(folder), 0) for folder in self.settings.capped})
 
     def overfull_watched(self) -> set[str]:
         """The same for watched folders, where it takes longer to find out."""
+        most = int(self.settings.limits["work_files"])
+        found = {folder: used_by(folder, max(most, self.left.get(folder, (0, 0))[0])) for folder in self.settings.watched}
+        return self._over(self.left, found)
+
+    def _over(self, before: dict[str, tuple[int, int]], now: dict[str, tuple[int, int]]) -> set[str]:
         limits = self.settings.limits
-        found = set()
-        for folder in self.settings.watched:
-            files, size = used_by(folder, int(limits["work_files"]))
-            if files > limits["work_files"]:
-                found.add("work_files")
-            if size > limits["work_mb"] * 1024 * 1024:
-                found.add("work_mb")
-        return found
+        over = set()
+        for folder, (files, size) in now.items():
+            files_before, size_before = before.get(folder, (0, 0))
+            if files > max(limits["work_files"], files_before):
+                over.add("work_files")
+            if size > max(limits["work_mb"] * 1024 * 1024, size_before):
+                over.add("work_mb")
+        return over
 
     def kill_all(self, watch: Watch | None = None) -> None:
         """Kill every process but this one, and wait until none is left."""
@@ -753,6 +762,7 @@ class Zygote:
         waiting = [] if self._next is None else [self._next.child]
         if self.others() != waiting:  # no step leaves anything, so this is for certainty
             self.kill_all()
+        self.left = {}
         deadline = time.monotonic() + RESET_SECONDS
         try:
             for folder in self.settings.scratch:
@@ -893,7 +903,7 @@ class Watch:
         self.seen = seen
         cpu = self.cpu_seconds + sum(seen.values())
         memory = int(limits["memory_mb"]) * 1024 * 1024
-        if resident + mapped > memory and memory_of(processes) > memory:
+        if resident + mapped > memory and memory_of(processes, self.deadline) > memory:
             self.limits.append("memory_mb")
         if cpu > limits["cpu_seconds"]:
             self.limits.append("cpu_seconds")
@@ -941,12 +951,17 @@ def children_of(process: int) -> list[int]:
     return found
 
 
-def memory_of(processes: Iterable[int]) -> int:
+def memory_of(processes: Iterable[int], until: float) -> int:
     """Bytes of memory of processes together: each page once, whoever shares it, and memory that is shared without a name as large as it was made,
-    since its pages stay where a process only gives up its view of them. A process that hides its maps counts with all that it has mapped."""
+    since its pages stay where a process only gives up its view of them. A process that hides its maps counts with all that it has mapped.
+
+    Processes with very many pages take long to look at; `until` is when it is no use any more.
+    """
     total = 0
     shared: dict[str, int] = {}
     for process in processes:
+        if time.monotonic() > until:
+            break
         try:
             fields = dict(line.split(":", 1) for line in read_text(f"/proc/{process}/smaps_rollup").splitlines()[1:])
             total += 1024 * (_kibibytes(fields, "Pss") - _kibibytes(fields, "Pss_Shmem"))
@@ -965,6 +980,12 @@ def memory_of(processes: Iterable[int]) -> int:
 
 def _kibibytes(fields: dict[str, str], name: str) -> int:
     return int(fields.get(name, "0").split()[0])
+
+
+def files_of(file_system: str) -> int:
+    """Number of the files of a file system, besides its first folder."""
+    status = os.statvfs(file_system)
+    return status.f_files - status.f_ffree - 1
 
 
 def used_by(folder: str, most: int) -> tuple[int, int]:

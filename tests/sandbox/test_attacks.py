@@ -407,6 +407,14 @@ def test_files_in_a_folder_that_cannot_be_listed_count(box: Box) -> None:
     assert attack(box, code).limits_hit == ("work_files",)
 
 
+def test_a_work_folder_that_is_too_full_can_be_cleared_but_not_filled_further(box: Box) -> None:
+    fill = "import itertools, time\nfor number in itertools.count():\n    open(f'{time.monotonic()}-{number}', 'w').close()"
+    assert "work_files" in attack(box, fill).limits_hit
+    assert "work_files" in attack(box, fill).limits_hit
+    cleared = attack(box, "import time\ntime.sleep(0.6)\nfor name in os.listdir('.'):\n    os.unlink(name)\nanswer = os.listdir('.')")
+    assert cleared.answer == [] and cleared.limits_hit == ()
+
+
 def test_files_that_lie_beyond_the_longest_path_count(box: Box) -> None:
     code = """
         import time
