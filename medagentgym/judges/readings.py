@@ -1,5 +1,11 @@
 """Reading an answer as rows. An answer may be read in more than one way; the judge accepts it where one of them is the gold.
 
+It is one answer nevertheless. Keys and the labels of an index may be names, which say nothing of the value, or values, so that a container is read
+with and without them; but of two readings with the same number of rows and of columns, or as many values in all, only the likelier one counts, which
+is the one further up in this table. `{"a": {"b": 5}}` is the row b, 5, since one key to anything is a label, and not the row a, 5 as well. What holds
+nothing but labels holds no value to join them to: `{"po": []}` is a column without rows, and no "po". A reading that says nothing and one that has
+values do not go together either: the first of the two counts.
+
 | answer | read as |
 |---|---|
 | one value | one row of that value; a text with commas, semicolons, line breaks or "and" also as that many values, without bullets |
@@ -12,21 +18,30 @@
 | list of one table, mapping or list of lists | that one |
 | table (DataFrame, Series) | its rows with its names of columns; also with its labelled index in front, where the gold has that column more |
 | table of one column whose index is texts | also one row, the index being the names (a row taken out of a DataFrame) |
-| mapping to values | one row with the keys as names; and rows of key and value (counts) |
-| mapping to lists, or to mappings with the same keys | columns with the keys as names |
-| mapping from 0, 1, 2, ..., also as texts | the list of its values |
-| mapping of one key to anything | also that alone: the key is a label |
-| anything else | nothing |
+| table of one column that has neither name nor index (a Series made of a list) | the list of its values |
+| table that has rows and no columns | not at all: an index alone is no value |
+| mapping from 0, 1, 2, ..., also as texts | the list of its values, unless these are mappings from 0, 1, 2, ... themselves |
+| mapping of texts to values | one row with the keys as names |
+| mapping of texts to lists, or to mappings with the same keys | columns with the keys as names |
+| mapping of one key to anything but a value | also that alone: the key is a label, though only a text is the label of nothing |
+| mapping | also rows of key and value or values (counts), where all keys have some |
+| anything else | not at all |
+
+A text is one value, and what it holds, lists or says in dress are the same characters in another cut; all these readings count.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from medagentgym.judges.final_answer import held_data
+from medagentgym.judges.nothing import says_nothing
+from medagentgym.judges.values import read_value
 from medagentgym.sandbox.answers import as_rows, is_scalar, kind
 
 _LISTED = re.compile(r"[,;\n]")
@@ -53,10 +68,50 @@ class Reading:
     flat: bool = False
     """One value a row, from an answer without columns: the width is for the gold to say."""
 
-    @property
+    @cached_property
     def widths(self) -> set[int]:
         """How many columns the rows have."""
-        return {len(row) for row in self.rows}
+        return set(map(len, self.rows))
+
+    @cached_property
+    def is_nothing(self) -> bool:
+        """Whether it has no value: no cell, nulls only, or words for nothing as its only cell."""
+        if all(not row for row in self.rows):
+            return True
+        if len(self.rows) == 1 == len(self.rows[0]) and isinstance(self.rows[0][0], str) and says_nothing(self.rows[0][0]):
+            return True
+        return all(read_value(cell).kind == "missing" for row in self.rows for cell in row)
+
+    def contradicts(self, other: Reading) -> bool:
+        """Whether both together would be two guesses: one has values and one none, or they hold other values that are as many, in as many columns."""
+        if self.is_nothing or other.is_nothing:
+            return self.is_nothing != other.is_nothing
+        if len(self._cells) == len(other._cells) and self._cells != other._cells:
+            return True
+        return any(
+            width == width_of_other and len(rows) == len(others) and rows != others
+            for width, rows in self._rows_by_width(other._possible_widths)
+            for width_of_other, others in other._rows_by_width(self._possible_widths)
+        )
+
+    @cached_property
+    def _cells(self) -> set[Any]:
+        return {cell for row in self.rows for cell in row}
+
+    @cached_property
+    def _possible_widths(self) -> set[int]:
+        return self.widths | {len(self.rows)} if self.flat else self.widths
+
+    def _rows_by_width(self, widths: set[int]) -> Iterator[tuple[int, set[Any]]]:
+        """The different rows as a judge sees them, whatever the order of their cells, where there are such of one of the `widths`."""
+        if len(self.widths) == 1 and self.widths <= widths:
+            yield min(self.widths), {_unordered(row) for row in self.rows}
+        if self.flat and len(self.rows) > 1 and len(self.rows) in widths:
+            yield len(self.rows), {_unordered([row[0] for row in self.rows])}
+
+
+def _unordered(row: Sequence[Any]) -> Any:
+    return frozenset(Counter((value.kind, value.content) for value in map(read_value, row)).items())
 
 
 def readings(data: Any, depth: int = 0) -> Iterator[Reading]:
@@ -69,11 +124,19 @@ def readings(data: Any, depth: int = 0) -> Iterator[Reading]:
             if isinstance(data, str):
                 yield from _of_text(data, depth)
         case "list":
-            yield from _of_list(data, depth)
+            yield from _without_contradiction(_of_list(data, depth))
         case "mapping":
-            yield from _of_mapping(data, depth)
+            yield from _without_contradiction(_of_mapping(data, depth))
         case "table":
-            yield from _of_table(data)
+            yield from _without_contradiction(_of_table(data))
+
+
+def _without_contradiction(found: Iterable[Reading]) -> Iterator[Reading]:
+    taken: list[Reading] = []
+    for reading in found:
+        if not any(reading.contradicts(other) for other in taken):
+            taken.append(reading)
+            yield reading
 
 
 def _of_text(text: str, depth: int) -> Iterator[Reading]:
@@ -150,16 +213,24 @@ def _of_list(data: list[Any], depth: int) -> Iterator[Reading]:
 
 def _of_mapping(data: dict[str, Any], depth: int) -> Iterator[Reading]:
     names = _text_keys(data)
-    values = [value for _, value in data["items"]]
-    if names:
-        if all(map(is_scalar, values)):
-            yield Reading([values], tuple(names))
-        yield from _columns(names, values)
-    yield from _checked(as_rows(data))
-    if values and all(type(key) in (int, str) and str(key) == str(position) for position, (key, _) in enumerate(data["items"])):
+    keys, values = ([item[position] for item in data["items"]] for position in (0, 1))
+    numbers_rows = _counts(keys) and not all(kind(value) == "mapping" and _counts([key for key, _ in value["items"]]) for value in values)
+    if numbers_rows:
         yield from readings(values, depth + 1)
+    if names and all(map(is_scalar, values)):
+        yield Reading([values], tuple(names))
+    if names or (_counts(keys) and not numbers_rows):
+        yield from _columns(list(map(str, keys)), values)
     if len(values) == 1 and not is_scalar(values[0]):
-        yield from readings(values[0], depth + 1)
+        yield from (reading for reading in readings(values[0], depth + 1) if names or not reading.is_nothing)
+    yield from _checked(as_rows(data))
+    if _counts(keys) and not numbers_rows:
+        yield from readings(values, depth + 1)
+
+
+def _counts(keys: Sequence[Any]) -> bool:
+    """Whether keys are 0, 1, 2, ..., also as texts."""
+    return bool(keys) and all(type(key) in (int, str) and str(key) == str(position) for position, key in enumerate(keys))
 
 
 def _columns(names: Sequence[str], values: Sequence[Any]) -> Iterator[Reading]:
@@ -178,9 +249,11 @@ def _columns(names: Sequence[str], values: Sequence[Any]) -> Iterator[Reading]:
 
 
 def _of_table(data: dict[str, Any]) -> Iterator[Reading]:
+    if data["rows"] and not data["columns"]:
+        return
     names = [str(name) for name in data["columns"]]
-    yield from _checked(data["rows"], names)
     index = data.get("index")
+    yield from _checked(data["rows"], names, flat=not index and data["columns"] == [None])
     if not index:
         return
     labels = [label if isinstance(label, list) else [label] for label in index]

@@ -38,7 +38,6 @@ from medagentgym.judges.base import Evidence, Verdict
 from medagentgym.judges.columns import PARTS, Column, Share, columns_of, parts_of, plain_name
 from medagentgym.judges.final_answer import NO_ANSWER, final_answer
 from medagentgym.judges.gold_keys import gold_keys
-from medagentgym.judges.nothing import says_nothing
 from medagentgym.judges.readings import Reading, readings
 from medagentgym.judges.references import KEY_SEPARATOR, ReferenceStatus, ReferenceSummary
 from medagentgym.judges.row_matching import GoldRows, Row, RowKey, row_key
@@ -157,11 +156,7 @@ class Accepted:
     def judge(self, reading: Reading) -> Verdict:
         """Whether a reading of an answer is this answer."""
         if self.says_nothing:
-            return (
-                _right("nothing, as the gold")
-                if _reads_as_nothing(reading)
-                else _wrong(f"{_count(len(reading.rows), 'row')} where the gold is empty")
-            )
+            return _right("nothing, as the gold") if reading.is_nothing else _wrong(f"{_count(len(reading.rows), 'row')} where the gold is empty")
         if self.columns is None:
             cells = list(_typed_rows(((value,) for row in reading.rows for value in row), None, self.cell))
             return self._compare(cells, "value")
@@ -386,13 +381,6 @@ def _other_form(value: Value, share: Share) -> Value:
     if value.kind != "number":
         return value
     return number_value(float(value.content) * (100 if share == "fraction" else 0.01))
-
-
-def _reads_as_nothing(reading: Reading) -> bool:
-    cells = [cell for row in reading.rows for cell in row]
-    if len(cells) == 1 and isinstance(cells[0], str) and says_nothing(cells[0]):
-        return True
-    return all(read_value(cell).kind == "missing" for cell in cells)
 
 
 def _kinds(rows: Sequence[Row], position: int) -> set[str]:
