@@ -31,7 +31,8 @@ class EpisodeList:
     file: str
     """The CSV file beside the report that holds all of them, with whole texts."""
     rows: Sequence[Mapping[str, Any]]
-    """By column: `episode` and `instance_id`, `question`, `answer` and `gold` where they may be shown, `<judge>_verdict`, `<judge>_reason`."""
+    """By column: `episode` and `instance_id`, `<judge>_verdict`, and where they may be shown `question`, `answer`, `gold` and
+    `<judge>_reason`."""
 
     @property
     def shown(self) -> list[Mapping[str, Any]]:
@@ -56,7 +57,7 @@ class EpisodeList:
         for row in self.shown:
             texts = {name: _cell(row[name]) for name in ("question", "answer", "gold") if name in row}
             judges = [name.removesuffix("_verdict") for name in row if name.endswith("_verdict")]
-            said = {f"judge {judge}": f"{row[f'{judge}_verdict']}: {_cell(row[f'{judge}_reason'])}" for judge in judges}
+            said = {f"judge {judge}": ": ".join(_cell(row[key]) for key in (f"{judge}_verdict", f"{judge}_reason") if key in row) for judge in judges}
             cells.append({"episode": f"{row['episode']}\n{row['instance_id']}", **texts, **said})
         return pd.DataFrame(cells, dtype=object)
 

@@ -243,7 +243,7 @@ def wrong_file(scores_file: Path) -> Path:
     return scores_file.with_name(f"{scores_file.stem}_wrong.csv")
 
 
-def verdict_columns(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def verdict_columns(verdicts: Iterable[Mapping[str, Any]], *, reasons: bool = True) -> dict[str, Any]:
     """What each judge said of an episode, by column: `<judge>_verdict` (`correct`, `wrong` or `unscorable`) and `<judge>_reason`."""
     words = {True: "correct", False: "wrong", None: "unscorable"}
     return {
@@ -253,6 +253,7 @@ def verdict_columns(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             (f"{verdict['judge']}_verdict", words[verdict.get("correct")]),
             (f"{verdict['judge']}_reason", verdict.get("reason")),
         )
+        if reasons or not name.endswith("_reason")
     }
 
 

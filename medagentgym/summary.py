@@ -351,7 +351,7 @@ def _joined(values: Iterable[str | None]) -> str:
 
 
 def _listed_episodes(episodes: list[dict[str, Any]], scores: Path, *, quoted: bool) -> list[dict[str, Any]]:
-    """The episodes that a judge calls wrong, with what each judge said; with question, answer and gold where they may be `quoted`.
+    """The episodes that a judge calls wrong, with the judges' verdicts; with question, answer, gold and reasons where they may be `quoted`.
 
     Raises `UserError` where the list beside the scores does not belong to them.
     """
@@ -367,7 +367,7 @@ def _listed_episodes(episodes: list[dict[str, Any]], scores: Path, *, quoted: bo
     listed = []
     for row, of_episode in zip(rows, expected.values(), strict=True):
         columns = {name: row[name] for name in EPISODE_COLUMNS} | {name: of_episode[0][name] for name in ("idx", "rollout")}
-        listed.append(columns | {name: row[name] for name in TEXT_COLUMNS if quoted} | verdict_columns(of_episode))
+        listed.append(columns | {name: row[name] for name in TEXT_COLUMNS if quoted} | verdict_columns(of_episode, reasons=quoted))
     return listed
 
 
@@ -388,7 +388,7 @@ def _note_on_quotes(configs: Sequence[Config]) -> str:
     files = ", ".join(dict.fromkeys(f"{config.task}/{config.result_dir_tag}/scores_{config.mode}_wrong.csv" for config in hidden))
     return (
         f"The records of {', '.join(dict.fromkeys(config.task for config in hidden))} are credentialed and reports are passed on, so questions, "
-        f"answers and golds are not shown here. They stand in {files}, in the private working folder. What judges say can still quote single values."
+        f"answers, golds and the reasons of judges are not shown here. They stand in {files}, in the private working folder."
     )
 
 

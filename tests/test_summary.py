@@ -64,7 +64,7 @@ def test_a_run_is_summed_up_in_one_row_an_experiment_and_judge(tmp_path: Path, f
 
 def test_the_disagreements_are_listed_with_what_each_judge_said(tmp_path: Path, folder: Path) -> None:
     files = [write_episode(folder, 0, attempt(1)), write_episode(folder, 1, attempt(["iv"]))]
-    summarize([config_of("my-model")], [score_table(folder, *files)], {"small/my-model/test": 2}, tmp_path / "demo", False)
+    summarize([config_of("my-model", **OPEN)], [score_table(folder, *files)], {"small/my-model/test": 2}, tmp_path / "demo", False)
     with (tmp_path / "demo" / "disagreements.csv").open(encoding="utf-8") as stream:
         (row,) = csv.DictReader(stream)
     assert (row["idx"], row["strict_verdict"], row["published_verdict"]) == ("1", "wrong", "correct")
@@ -380,7 +380,7 @@ def test_the_report_shows_wrong_answers_and_disagreements_with_question_answer_a
     assert [(row["idx"], row["answer"], row["published_verdict"]) for row in listed(out, "disagreements.csv")] == [("1", "['iv']", "correct")]
 
 
-def test_the_report_of_credentialed_records_names_episodes_and_reasons_and_says_where_the_texts_are(tmp_path: Path, folder: Path) -> None:
+def test_the_report_of_credentialed_records_names_episodes_and_says_where_the_texts_are(tmp_path: Path, folder: Path) -> None:
     files = [write_episode(folder, 1, attempt(["iv", "a word of the agent"]))]
     out = tmp_path / "reports" / "demo"
     scores = score_table(folder, *files)
@@ -390,8 +390,8 @@ def test_the_report_of_credentialed_records_names_episodes_and_reasons_and_says_
     assert "small/my-model/scores_test_wrong.csv" in wrong
     for file in out.iterdir():
         content = file.read_bytes()
-        assert b"Which of the 101?" not in content and b"a word of the agent" not in content, file.name
-    assert "Which of the 101?" in wrong_file(scores).read_text() and "a word of the agent" in wrong_file(scores).read_text()
+        assert b"Which of the 101?" not in content and b"a word of the agent" not in content and b"the gold" not in content, file.name
+    assert "the gold" in wrong_file(scores).read_text() and "Which of the 101?" in wrong_file(scores).read_text() and "a word of the agent" in wrong_file(scores).read_text()
 
 
 def test_a_task_that_is_no_longer_installed_is_not_quoted_unless_its_records_are_said_to_be_open(tmp_path: Path, folder: Path) -> None:
