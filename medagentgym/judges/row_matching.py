@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
-from medagentgym.judges.values import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, Value, equal_values
+from medagentgym.judges.values import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, Precision, Value, equal_values, truncated
 
 Row = tuple[Value, ...]
 RowKey = tuple[tuple[str, object], ...]
+_Precisions = tuple[Precision | None, ...]
+"""Of the cells of a row: how precise its dates and times are."""
 
+_TIMES = ("moment", "clock")
 _FEW = 16
 """Rows that are compared one by one rather than looked up."""
 _FINEST = 9
@@ -38,31 +41,85 @@ class GoldRows:
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows: dict[RowKey, Row] = {row_key(row): row for row in rows}
-        self._groups: dict[RowKey, _Group] | None = None
+        self._groups: dict[_Precisions, dict[RowKey, _Group]] | None = None
 
     def equal_to(self, row: Row) -> Iterator[RowKey]:
         """The keys of the rows that an answer's `row` equals, exactly or within limits."""
         if self._groups is None:
-            members: dict[RowKey, list[Row]] = defaultdict(list)
+            members: dict[_Precisions, dict[RowKey, list[Row]]] = defaultdict(lambda: defaultdict(list))
             for gold in self.rows.values():
-                members[_shape(gold)].append(gold)
-            self._groups = {shape: _Group(rows) for shape, rows in members.items()}
-        group = self._groups.get(_shape(row))
-        for gold in () if group is None else group.near(row):
-            if equal_rows(gold, row):
-                yield row_key(gold)
+                precisions = tuple([cell.precision if cell.kind in _TIMES else None for cell in gold])
+                members[precisions][_shape(gold, precisions)].append(gold)
+            self._groups = {precisions: {shape: _Group(rows) for shape, rows in shapes.items()} for precisions, shapes in members.items()}
+        for precisions, groups in self._groups.items():
+            group = groups.get(_shape(row, precisions)) if len(row) == len(precisions) else None
+            for gold in () if group is None else group.near(row):
+                if equal_rows(gold, row):
+                    yield row_key(gold)
 
 
-def _shape(row: Row) -> RowKey:
-    """The same for all rows that could be equal: the cells but for the size of numbers and the time of the day."""
-    return tuple([_cell_shape(cell) for cell in row])
+def covered_rows(gold: Iterable[RowKey], equal: Mapping[RowKey, Collection[RowKey]], room: Mapping[RowKey, int]) -> set[RowKey]:
+    """The rows of the gold, the first ones first, that have a row of the answer each. `equal`: the gold's rows that a row of the answer equals;
+    `room`: for how many of them it is there."""
+    cover = _Cover(equal, room)
+    return {key for key in gold if cover.reaches(key)}
 
 
-def _cell_shape(cell: Value) -> tuple[str, object]:
-    if cell.kind == "number" or cell.kind == "clock":
+class _Cover:
+    """Which row of the answer is there for which of the gold's, in a matching that grows by one row of the gold at a time."""
+
+    def __init__(self, equal: Mapping[RowKey, Collection[RowKey]], room: Mapping[RowKey, int]) -> None:
+        self._room = room
+        self._given_for: dict[RowKey, list[RowKey]] = defaultdict(list)
+        for given, keys in equal.items():
+            for key in keys:
+                self._given_for[key].append(given)
+        self._taken: dict[RowKey, set[RowKey]] = {given: set() for given in equal}
+        self._holder: dict[RowKey, RowKey] = {}
+        self._full: set[RowKey] = set()
+        """Rows of the answer from which no way leads to one that has room; none ever will."""
+
+    def reaches(self, key: RowKey) -> bool:
+        """Whether a row of the answer is there for this row of the gold, if need be after others have moved on to another row of the answer."""
+        if key in self._holder:
+            return True
+        came_from: dict[RowKey, RowKey] = {}
+        waiting = deque([key])
+        while waiting:
+            moving = waiting.popleft()
+            for given in self._given_for.get(moving, ()):
+                if given in came_from or given in self._full:
+                    continue
+                came_from[given] = moving
+                if len(self._taken[given]) < self._room[given]:
+                    self._move(given, came_from)
+                    return True
+                waiting.extend(self._taken[given])
+        self._full.update(came_from)
+        return False
+
+    def _move(self, given: RowKey, came_from: Mapping[RowKey, RowKey]) -> None:
+        while True:
+            moving = came_from[given]
+            before = self._holder.get(moving)
+            self._holder[moving] = given
+            self._taken[given].add(moving)
+            if before is None:
+                return
+            self._taken[before].remove(moving)
+            given = before
+
+
+def _shape(row: Row, precisions: _Precisions) -> RowKey:
+    """The same for all rows that could be equal: the cells but for the size of numbers, and times to a precision."""
+    return tuple([_cell_shape(cell, precision) for cell, precision in zip(row, precisions, strict=True)])
+
+
+def _cell_shape(cell: Value, precision: Precision | None) -> tuple[str, object]:
+    if cell.kind == "number":
         return cell.kind, None
-    if cell.kind == "moment":
-        return cell.kind, cell.content.date()
+    if cell.kind in _TIMES and precision is not None:
+        return cell.kind, truncated(cell, precision)
     return cell.kind, cell.content
 
 

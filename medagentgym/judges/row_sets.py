@@ -15,8 +15,8 @@ equal in `medagentgym.judges.values` and `medagentgym.judges.columns`. `docs/jud
 | `ordered` | null, or the rank of each row: rows of a higher rank must not come before rows of a lower one |
 | `alternatives` | other right answers: `rows` (and `ordered`), and where a tie leaves open which rows belong to them, `pick` of those in `among` |
 
-- Rows are compared as sets: repeated rows do not count. An answer with fewer rows than the gold has distinct ones is wrong even where rounding makes
-  rows of the gold alike.
+- Rows are compared as sets: repeated rows do not count. Every distinct row of the gold has a row of the answer to itself; where rounding makes rows
+  of the gold alike, the answer repeats the rounded row for each of them, and not more often than the gold does.
 - Columns may come in another order. A column that the answer gives the name of one of the gold's is that one. So is one whose name says in other
   words that it is the minimum, the mean, the last and so on (`medagentgym.judges.columns.PARTS`), where one column of either side says so. The others
   may be permuted where one permutation, the same for all rows, makes the sets of rows equal. Two unnamed numbers in the wrong order (blood pressures)
@@ -40,7 +40,7 @@ from medagentgym.judges.final_answer import NO_ANSWER, final_answer
 from medagentgym.judges.gold_keys import gold_keys
 from medagentgym.judges.readings import Reading, readings
 from medagentgym.judges.references import KEY_SEPARATOR, ReferenceStatus, ReferenceSummary
-from medagentgym.judges.row_matching import GoldRows, Row, RowKey, row_key
+from medagentgym.judges.row_matching import GoldRows, Row, RowKey, covered_rows, row_key
 from medagentgym.judges.values import Value, number_value, read_value
 
 _MOST_PERMUTATIONS = 50
@@ -280,7 +280,8 @@ class Accepted:
 
     def _compare(self, answer: Sequence[Row], thing: str) -> Verdict:
         """Whether every row of each side has its equal on the other."""
-        answer_by_key = {row_key(row): row for row in answer}
+        keys = list(map(row_key, answer))
+        answer_by_key = dict(zip(keys, answer, strict=True))
         exact = [key for key in answer_by_key if key in self._gold.rows]
         equal: dict[RowKey, set[RowKey]] = {key: {key} for key in exact}
         for key, row in answer_by_key.items():
@@ -300,15 +301,31 @@ class Accepted:
             faults = [f"{len(surplus)} of its {given} distinct {thing}s not in the gold"] if surplus else []
             faults += [f"{len(missing)} of the gold's {expected} distinct {thing}s missing"] if missing else []
             return _wrong("; ".join(faults))
-        if len(answer) < len(self._must.rows):
-            return _wrong(f"{_count(len(answer), thing)} where the gold has {expected} distinct ones")
+        covered = self._covered(equal, Counter(keys))
+        if not self._must.rows.keys() <= covered:
+            return _wrong(f"{_count(given, f'distinct {thing}')} where the gold has {expected}")
         picked = {key for key, keys in equal.items() if not keys & self._must.rows.keys()}
-        available = sum(count for key, count in self._entries.items() if key in found or key in self._must.rows)
+        available = sum(count for key, count in self._entries.items() if key in covered or key in self._must.rows)
         if not len(picked) <= self.pick <= available:
             return _wrong(f"{_count(len(picked), thing)} of those that share a rank, where {self.pick} belong to the answer")
         if self.ranks is not None and not self._in_order(answer, equal):
             return _wrong(f"the gold's {thing}s in another order")
         return _right(f"the gold's {thing}" if expected == 1 else f"the gold's {given} distinct {thing}s and no other")
+
+    def _covered(self, equal: Mapping[RowKey, set[RowKey]], given: Counter[RowKey]) -> set[RowKey]:
+        """The gold's rows that have a row of the answer to themselves, as many as can. `given`: how often the answer has each of its rows.
+
+        A rounded row that equals several of the gold's is there for as many of them as it is repeated, as rounding the gold's rows repeats it. Where
+        it is repeated more often than that, its number says nothing, and it is there for one.
+        """
+        if all(len(keys) == 1 for keys in equal.values()):
+            return set[RowKey]().union(*equal.values())
+        of_gold = Counter(map(row_key, self.rows))
+        most = {
+            key: sum(of_gold[other] for other in keys) + min(self.pick, sum(self._entries[other] for other in keys)) for key, keys in equal.items()
+        }
+        room = {key: given[key] if given[key] <= most[key] else 1 for key in equal}
+        return covered_rows([*self._must.rows, *(key for key, _ in self._entries.most_common())], equal, room)
 
     def _in_order(self, answer: Sequence[Row], equal: Mapping[RowKey, set[RowKey]]) -> bool:
         """Whether the answer's rows can be read off the gold from lower to higher ranks."""

@@ -128,7 +128,7 @@ def equal_values(gold: Value, answer: Value) -> bool:
     if gold.kind == "number":
         return _equal_numbers(gold, answer)
     if gold.kind in ("moment", "clock"):
-        return _truncated(gold, gold.precision) == _truncated(answer, gold.precision)
+        return truncated(gold, gold.precision) == truncated(answer, gold.precision)
     return bool(gold.content == answer.content)
 
 
@@ -235,7 +235,8 @@ def _seconds(duration: re.Match[str]) -> float:
     return sign * (hours * 3600 + int(duration["minutes"]) * 60 + float(duration["seconds"]))
 
 
-def _truncated(value: Value, precision: Precision) -> date | datetime | int:
+def truncated(value: Value, precision: Precision) -> date | datetime | int:
+    """A moment or the time of a day without what is smaller than `precision`; the same for those that are equal to a gold of that precision."""
     if isinstance(value.content, datetime):
         at: datetime = value.content
         if precision == "day":

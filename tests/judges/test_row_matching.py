@@ -10,7 +10,7 @@ import pytest
 
 from medagentgym.judges.base import Evidence
 from medagentgym.judges.gold_keys import gold_keys
-from medagentgym.judges.row_matching import GoldRows, Row, equal_rows, row_key
+from medagentgym.judges.row_matching import GoldRows, Row, covered_rows, equal_rows, row_key
 from medagentgym.judges.row_sets import RowSetJudge
 from medagentgym.judges.values import read_value
 
@@ -52,6 +52,43 @@ def test_the_rows_that_a_row_equals_are_found(width: int) -> None:
         assert set(gold.equal_to(given)) == expected, given
         found_some += bool(expected)
     assert found_some > 50
+
+
+def some_time(generator: random.Random) -> str:
+    day, clock = f"2105-03-0{generator.randint(1, 3)}", f"{generator.randint(8, 9):02}:{generator.choice([0, 30]):02}"
+    return generator.choice([day, f"{day} {clock}", f"{day} {clock}:00", f"{day} {clock}:0{generator.randint(1, 2)}.5", clock, f"{clock}:01"])
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_the_rows_whose_times_a_row_equals_are_found(width: int) -> None:
+    generator = random.Random(width)
+    gold = GoldRows(row(*(some_time(generator) for _ in range(width))) for _ in range(200))
+    found_some = 0
+    for _ in range(1_000):
+        given = row(*(some_time(generator) for _ in range(width)))
+        expected = [row_key(other) for other in gold.rows.values() if equal_rows(other, given)]
+        assert sorted(gold.equal_to(given)) == sorted(expected), given
+        found_some += bool(expected)
+    assert found_some > 20
+
+
+def test_as_many_rows_are_covered_as_can_be_the_first_ones_first() -> None:
+    generator = random.Random(5)
+
+    def can_all_be(wanted: tuple[Any, ...], equal: dict[Any, set[Any]], room: dict[Any, int]) -> bool:
+        if not wanted:
+            return True
+        fits = [given for given in equal if wanted[0] in equal[given] and room[given]]
+        return any(can_all_be(wanted[1:], equal, room | {given: room[given] - 1}) for given in fits)
+
+    for _ in range(500):
+        gold = [row_key(row(number)) for number in range(generator.randint(1, 6))]
+        equal = {row_key(row(letter)): {key for key in gold if generator.random() < 0.4} for letter in "abcd"[: generator.randint(1, 4)]}
+        room = {given: generator.choice([1, 1, 2]) for given in equal}
+        expected: tuple[Any, ...] = ()
+        for key in gold:
+            expected += (key,) if can_all_be((*expected, key), equal, room) else ()
+        assert covered_rows(gold, equal, room) == set(expected), (equal, room)
 
 
 def test_golds_that_an_answer_satisfies_share_a_key() -> None:

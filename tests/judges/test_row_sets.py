@@ -95,6 +95,9 @@ COUNTS = gold(["aspirin", 3], ["heparin", 2], columns=["prescriptions.drug", "co
         (gold([27.400001525878878], [98.6]), [98.6, 27.4]),
         (gold([1.0012], [1.0014], [5.5]), [1.0, 1.0, 5.5]),
         (gold([1.0012], [1.0], [5.5]), [1.0, 1.0, 5.5]),
+        (gold([7.31], [7.32], [7.31], [7.4]), [7.3, 7.3, 7.3, 7.4, 7.4, 7.4]),
+        (gold([7.31], [7.32]), [7.3, 7.31]),
+        (gold([7.31], [7.32]), [7.3, 7.32] * 10),
         (gold(["iv", None]), [["iv", float("nan")]]),
         (gold([1], boolean=True), True),
         (gold([1], boolean=True), [["yes"]]),
@@ -158,6 +161,10 @@ def test_the_same_rows_are_right_in_every_form(reference: dict[str, Any], answer
         (gold([1.0012], [1.0014], [5.5]), [1.0]),
         (gold([1.0012], [1.0014], [5.5]), [1.0, 5.5]),
         (gold([1.0012], [5.5]), [1.0, 5.5, 9.0]),
+        (gold([1.0012], [1.0014], [5.5]), [1.0, 5.5] * 1000),
+        (gold([1.0012], [1.0014], [5.5]), [1.0, 1.0, 1.0, 5.5]),
+        (gold([1.0012], [1.0014], [5.51], [5.52]), [1.0, 5.5, 5.51, 5.52]),
+        (gold([7.31], [7.32], [7.29], [7.38], [7.41]), [7.3, 7.4] * 1000),
     ],
 )
 def test_other_rows_are_wrong(reference: dict[str, Any], answer: Any) -> None:
@@ -212,6 +219,13 @@ def test_thousands_of_rounded_rows_are_compared_in_passing() -> None:
     assert judged(reference, rounded).correct
     assert not judged(reference, rounded[1:]).correct
     assert not judged(reference, [[drug, number + 0.01] for drug, number in rounded]).correct
+
+
+def test_tied_rows_that_rounding_makes_alike_are_as_many_as_are_picked() -> None:
+    tied = gold([9.0])
+    tied["gold"]["alternatives"] = [{"rows": [[9.0]], "among": [[7.31], [7.32], [7.33]], "pick": 2}]
+    assert judged(tied, [9.0, 7.31, 7.33]).correct and judged(tied, [9.0, 7.3, 7.3]).correct
+    assert not judged(tied, [9.0, 7.3]).correct and not judged(tied, [9.0, *[7.3] * 1000]).correct
 
 
 def test_the_summary_of_a_reference_says_which_answers_it_shares() -> None:
