@@ -10,6 +10,7 @@ texts, numbers and arrays (lists) stand for themselves; everything else is an ob
 |---|---|
 | `float`, `int`, `complex` | numbers that JSON does not know: NaN, infinities, very large ones |
 | `tuple`, `set`, `frozenset`, `dict`, `ordered`, `counter`, `defaults`, `deque`, `range`, `slice` | containers of the standard library |
+| `named`, `view` | a named tuple, as one of a new class with the same names; the keys, values or items of a dictionary |
 | `bytes`, `bytearray`, `decimal`, `fraction`, `datetime`, `date`, `time`, `timedelta`, `path`, `pattern` | other values of the standard library |
 | `array`, `objects`, `matrix`, `masked`, `scalar`, `dtype` | NumPy |
 | `timestamp`, `duration`, `nat`, `na`, `period`, `interval` | scalars of pandas |
@@ -26,11 +27,13 @@ from __future__ import annotations
 
 import base64
 import collections
+import contextlib
 import datetime
 import decimal
 import fractions
 import io
 import json
+import keyword
 import math
 import pathlib
 import re
@@ -38,17 +41,19 @@ import struct
 import sys
 import zoneinfo
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 MAX_DEPTH = 60
 MAX_ITEMS = 1000
 """Items that are taken of an iterator."""
 
 _EXACT_NUMBER = 2**63
+_new_named_tuple: Callable[[str, list[str]], Any] = collections.namedtuple
 _FACTORIES: dict[str, Callable[[], Any]] = {kind.__name__: kind for kind in (list, dict, set, int, float, str, tuple, bool)}
 _PLAIN_KINDS = "biufcmMSU"
 _PARQUET_KINDS = "biuf"
 _TEXT_DTYPES = ("object", "str", "string")
+_VIEWS: dict[type, str] = {type(getattr(kind(), view)()): view for kind in (dict, collections.OrderedDict) for view in ("keys", "values", "items")}
 _SCALAR_TYPES = (str, int, float, bool, type(None))
 
 
@@ -67,11 +72,16 @@ class MalformedError(ValueError):
 # --- writing ------------------------------------------------------------------------------------------------------------------------------------
 
 
-def pack(value: Any, limit: int, names: Mapping[type, str] | None = None, *, iterators: bool = True, as_bases: bool = False) -> bytes:
+Bases = Literal["none", "containers", "all"]
+"""Which objects of classes that derive from a kind of data cross as that kind: none, lists and dictionaries and the like, or all, numbers, texts and
+tables among them. A dictionary with a factory of its own is a dictionary without one then."""
+
+
+def pack(value: Any, limit: int, names: Mapping[type, str] | None = None, *, iterators: bool = True, as_bases: Bases = "none") -> bytes:
     """A value as at most `limit` bytes.
 
     `names` are classes whose objects cross with their attributes; `iterators` says whether the items of iterators are taken from them, and `as_bases`
-    whether objects of classes that derive from a kind of data cross as that kind.
+    which objects cross as the kind of data that their class derives from.
 
     Raises `NotDataError` and `TooLargeError`; an object that misbehaves raises what it likes.
     """
@@ -101,7 +111,7 @@ def described(value: Any) -> str:
 class _Writer:
     """One walk through a value, which gives up as soon as the result cannot fit any more."""
 
-    def __init__(self, limit: int, names: Mapping[type, str], iterators: bool, as_bases: bool) -> None:
+    def __init__(self, limit: int, names: Mapping[type, str], iterators: bool, as_bases: Bases) -> None:
         self.as_bases = as_bases
         self.limit = limit
         self.left = limit
@@ -133,7 +143,7 @@ class _Writer:
             found = self._standard(value, kind, depth + 1)
             if found is None:
                 found = self._library(value, kind, depth + 1)
-            if found is None and self.as_bases:
+            if found is None and self.as_bases != "none":
                 found = self._based(value, depth + 1)
         finally:
             self.open.discard(id(value))
@@ -171,12 +181,14 @@ class _Writer:
         if kind is collections.defaultdict:
             factory = value.default_factory
             if factory is not None and _FACTORIES.get(getattr(factory, "__name__", "")) is not factory:
-                raise NotDataError("a defaultdict with a factory of its own")
+                if self.as_bases == "none":
+                    raise NotDataError("a defaultdict with a factory of its own")
+                return {"t": "dict", "v": self._pairs(value.items(), depth)}
             return {"t": "defaults", "v": self._pairs(value.items(), depth), "factory": None if factory is None else factory.__name__}
         if kind is collections.deque:
             return {"t": "deque", "v": self._nodes(value, depth), "longest": value.maxlen}
-        if kind in (type({}.keys()), type({}.values()), type({}.items())):
-            return self._nodes(value, depth)
+        if kind in _VIEWS:
+            return {"t": "view", "of": _VIEWS[kind], "v": self._pairs(value, depth) if _VIEWS[kind] == "items" else self._nodes(value, depth)}
         if kind is range or kind is slice:
             return {"t": kind.__name__, "v": self._nodes((value.start, value.stop, value.step), depth)}
         if kind is complex:
@@ -202,18 +214,28 @@ class _Writer:
     def _based(self, value: Any, depth: int) -> Any:
         """A value of a class of its own as the kind of data that the class derives from, by that kind's own methods; None where it is none."""
         plain: Any = None
-        if isinstance(value, str):
+        if isinstance(value, (list, tuple, set, frozenset)):
+            kinds: tuple[Any, ...] = (list, tuple, set, frozenset)
+            base = next(kind for kind in kinds if isinstance(value, kind))
+            plain = base(base.__iter__(value))
+            fields = _field_names(value) if base is tuple else None
+            if fields is not None:
+                return {
+                    "t": "named",
+                    "class": f"{type(value).__module__}.{type(value).__qualname__}",
+                    "fields": fields,
+                    "v": self._nodes(plain, depth),
+                }
+        elif isinstance(value, dict):
+            plain = dict(dict.items(value))
+        elif self.as_bases == "containers":
+            return None
+        elif isinstance(value, str):
             plain = str.__str__(value)
         elif isinstance(value, int):
             plain = int.__int__(value)
         elif isinstance(value, float):
             plain = float.__float__(value)
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            kinds: tuple[Any, ...] = (list, tuple, set, frozenset)
-            base = next(kind for kind in kinds if isinstance(value, kind))
-            plain = base(base.__iter__(value))
-        elif isinstance(value, dict):
-            plain = dict(dict.items(value))
         elif self.numpy is not None and isinstance(value, self.numpy.ndarray):
             plain = self.numpy.ndarray.view(value, self.numpy.ndarray)
         elif self.pandas is not None and isinstance(value, (self.pandas.DataFrame, self.pandas.Series)):
@@ -287,7 +309,7 @@ class _Writer:
         if value is pandas.NaT or value is pandas.NA:
             return {"t": "nat" if value is pandas.NaT else "na"}
         if kind is pandas.Timestamp:
-            return {"t": "timestamp", "v": int(value.as_unit("ns").value), "zone": None if value.tzinfo is None else str(value.tzinfo)}
+            return {"t": "timestamp", "v": int(value.as_unit("ns").value), "zone": None if value.tzinfo is None else _zone_name(value.tzinfo)}
         if kind is pandas.Timedelta:
             return {"t": "duration", "v": int(value.as_unit("ns").value)}
         if kind is pandas.Period:
@@ -328,7 +350,7 @@ class _Writer:
             return {"as": "time", "dtype": dtype.str}
         if isinstance(dtype, pandas.DatetimeTZDtype):
             arrays[name] = column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy().view("int64")
-            return {"as": "zoned", "unit": dtype.unit, "zone": str(dtype.tz)}
+            return {"as": "zoned", "unit": dtype.unit, "zone": _zone_name(dtype.tz)}
         if isinstance(dtype, pandas.CategoricalDtype):
             arrays[name] = numpy.asarray(values.codes, dtype="int32")
             return {"as": "codes", "categories": self._index(values.categories, depth), "ordered": bool(values.ordered)}
@@ -346,7 +368,7 @@ class _Writer:
         strings = isinstance(column.dtype, self.pandas.StringDtype)
         missing = {"none" if cell is None else "na" if cell is self.pandas.NA else "nan" for cell in cells if type(cell) is not str}
         texts = all(type(cell) is str or cell is None or cell is self.pandas.NA or (type(cell) is float and cell != cell) for cell in cells)
-        if texts and len(missing) <= 1:
+        if texts and len(missing) <= 1 and _is_encodable("".join(cell for cell in cells if type(cell) is str)):
             self._spend(sum(len(cell) for cell in cells if type(cell) is str) // 8)  # repeated texts take little room in Parquet
             arrays[name] = [cell if type(cell) is str else None for cell in cells]
             return {"as": "texts", "dtype": str(column.dtype) if strings else "object", "missing": next(iter(missing), "none")}
@@ -363,7 +385,7 @@ class _Writer:
 
     def _level(self, index: Any, depth: int) -> dict[str, Any]:
         arrays: dict[str, Any] = {}
-        node = self._column(index.to_series(index=range(len(index))), "c0", arrays, depth)
+        node = self._column(self.pandas.Series(index, index=range(len(index)), dtype=index.dtype), "c0", arrays, depth)
         return {"cells": [node], "table": None if not arrays else self._blob(_parquet(arrays))}
 
 
@@ -377,6 +399,41 @@ def _parquet(arrays: dict[str, Any]) -> bytes:
     table = pyarrow.Table.from_arrays(columns, names=list(arrays))
     pyarrow.parquet.write_table(table, stream, compression="zstd", store_schema=False)
     return stream.getvalue()
+
+
+def _field_names(value: Any) -> list[str] | None:
+    """The names of the fields of a named tuple; None where it is another tuple, or has names that a new class cannot have."""
+    fields = getattr(type(value), "_fields", None)
+    if type(fields) is not tuple or len(fields) != tuple.__len__(value):
+        return None
+    names = [type(value).__name__, *fields]
+    if any(type(name) is not str or not name.isidentifier() or keyword.iskeyword(name) for name in names) or len(set(fields)) < len(fields):
+        return None
+    return None if any(name.startswith("_") for name in fields) else list(fields)
+
+
+def _zone_name(zone: datetime.tzinfo) -> str | float:
+    """The name of a time zone in the database of zones, or, where it is always the same, its offset from UTC in seconds."""
+    name = str(getattr(zone, "key", None) or getattr(zone, "zone", None) or zone)
+    name = name.partition("zoneinfo/")[2].rstrip("')") or name  # dateutil names the file
+    if name == "UTC" and zone.utcoffset(None) == datetime.timedelta(0):
+        return name
+    if not isinstance(zone, datetime.timezone):
+        with contextlib.suppress(ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+            return zoneinfo.ZoneInfo(name).key
+    offset = zone.utcoffset(None)
+    if offset is None:
+        raise NotDataError(f"times of the zone {name}")
+    return offset.total_seconds()
+
+
+def _is_encodable(text: str) -> bool:
+    """Whether a text can be written as UTF-8: it holds no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _with_article(words: str) -> str:
@@ -439,6 +496,19 @@ class _Reader:
 
     def _read_tuple(self, node: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(self._all(node["v"]))
+
+    def _read_named(self, node: dict[str, Any]) -> Any:
+        name, fields = node["class"], node["fields"]
+        known: Any = self.classes.get(name)
+        if getattr(known, "_fields", None) != tuple(fields):
+            known = _new_named_tuple(str(name).rpartition(".")[2], fields)
+        return known._make(self._all(node["v"]))
+
+    def _read_view(self, node: dict[str, Any]) -> Any:
+        if node["of"] == "items":
+            return dict(self._items(node["v"])).items()
+        parts = self._all(node["v"])
+        return dict.fromkeys(parts).keys() if node["of"] == "keys" else dict(enumerate(parts)).values()
 
     def _read_set(self, node: dict[str, Any]) -> set[Any]:
         return set(self._all(node["v"]))
@@ -709,8 +779,11 @@ def _nullable(name: Any) -> str:
     return str(name)
 
 
-def _zone(name: Any) -> Any:
-    return datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)
+def _zone(name: Any) -> datetime.tzinfo | str:
+    """A time zone for pandas, which has its own idea of what stands for a name."""
+    if isinstance(name, (int, float)):
+        return datetime.timezone(datetime.timedelta(seconds=name))
+    return datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name).key
 
 
 def _items_of(items: list[Any], ended: bool, error: Any) -> Iterator[Any]:

@@ -13,7 +13,9 @@ What the function itself prints is taken apart from what the program prints. The
 from __future__ import annotations
 
 import ast
+import collections
 import contextlib
+import copy
 import ctypes
 import linecache
 import os
@@ -182,7 +184,8 @@ class Session:
         """Do to the program what the call did, and give its result or raise its error."""
         if not message:
             raise _GivenUpError("the function ended the process instead of returning")
-        classes = {name: kind for kind, name in self._own_classes().items()}
+        named = [value for value in self.main.__dict__.values() if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields")]
+        classes = {name: kind for kind, name in self._own_classes().items()} | {f"{kind.__module__}.{kind.__qualname__}": kind for kind in named}
 
         def read(packed: Any) -> Any:
             return by_value.unpack(packed, classes)
@@ -194,10 +197,11 @@ class Session:
             for number, packed in told["contents"]:
                 _assign(objects[number], read(packed))
             for number, packed in told["attributes"]:
-                vars(objects[number]).update(read(packed))
+                held = vars(objects[number])
+                held.update({name: _of_kind_of(held.get(name), value) for name, value in read(packed).items()})
             for name, value in read(told["variables"]).items():
                 if name in self.main.__dict__ and is_state(name, self.main.__dict__[name]):
-                    self.main.__dict__[name] = value
+                    self.main.__dict__[name] = _of_kind_of(self.main.__dict__[name], value)
             _set_random_states(read(told["random"]))
             if told["raised"] is not None:
                 name, text, where = told["raised"]
@@ -261,7 +265,7 @@ class Session:
             if returned is value and type(value) not in _WITHOUT_IDENTITY:
                 return {"object": number}
         try:
-            return {"result": by_value.pack(returned, self.result_bytes, names)}
+            return {"result": by_value.pack(returned, self.result_bytes, names, as_bases="containers")}
         except by_value.NotDataError as error:
             return {"refused": f"the function returned {error}"}
         except by_value.TooLargeError as error:
@@ -350,15 +354,15 @@ class _Snapshot:
     def _packed(self, value: Any) -> bytes | None:
         """A value as it can cross; None where it cannot. What runs when it is looked at (an iterator) is left alone."""
         try:
-            return by_value.pack(value, self.session.result_bytes, self.names, iterators=False)
+            return by_value.pack(value, self.session.result_bytes, self.names, iterators=False, as_bases="containers")
         except Exception:
             return None
 
     def _packed_or_fail(self, value: Any) -> bytes:
-        return by_value.pack(value, self.session.result_bytes, self.names, iterators=False)
+        return by_value.pack(value, self.session.result_bytes, self.names, iterators=False, as_bases="containers")
 
 
-_CHANGEABLE = (list, dict, set, bytearray)
+_CHANGEABLE = (list, dict, set, bytearray, collections.defaultdict, collections.OrderedDict, collections.Counter, collections.deque)
 _WITHOUT_IDENTITY = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -376,15 +380,27 @@ def _assign(target: Any, value: Any) -> None:
     """Give an object the content of another one of its kind."""
     if isinstance(target, (list, bytearray)):
         target[:] = value
-    elif isinstance(target, (dict, set)):
+    elif isinstance(target, (dict, set, collections.deque)):
         target.clear()
-        target.update(value)
+        (target.extend if isinstance(target, collections.deque) else target.update)(value)
     elif hasattr(target, "_update_inplace"):  # of pandas
         target._update_inplace(value)
     elif hasattr(target, "flat") and target.shape == value.shape and target.dtype == value.dtype:
         target[...] = value
     else:
         raise ValueError(f"a changed {type(target).__name__}")
+
+
+def _of_kind_of(before: Any, value: Any) -> Any:
+    """A value that takes the place of another one. What does not cross, a class of the program's own or a factory, is that of the other one."""
+    bases: tuple[Any, ...] = (dict, list, set)
+    for base in bases:
+        if isinstance(before, base) and type(before) is not base and type(value) is base:
+            kept = copy.copy(before)
+            base.clear(kept)
+            (base.extend if base is list else base.update)(kept, value)
+            return kept
+    return value
 
 
 def _random_states() -> Any:

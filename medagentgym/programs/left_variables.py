@@ -92,7 +92,7 @@ class Session:
     def _node(self, value: Any, tree: list[Any]) -> dict[str, Any]:
         """A value as data, or what the steps of the tree see of it."""
         try:
-            packed = by_value.pack(value, self.left, iterators=False, as_bases=True)
+            packed = by_value.pack(value, self.left, iterators=False, as_bases="all")
         except by_value.NotDataError:
             return {"object": _classes(value), "below": [[step, self._seen(value, step, below)] for step, below in tree]}
         except by_value.TooLargeError as error:

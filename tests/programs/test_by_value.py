@@ -71,6 +71,68 @@ def test_a_dictionary_with_a_default_keeps_it() -> None:
     assert dict(result) == {"a": [1], "new": [2]}
 
 
+def test_a_dictionary_with_a_factory_of_its_own_and_what_derives_from_containers_cross_as_what_they_hold() -> None:
+    class Counts(dict[str, int]):
+        def __missing__(self, key: str) -> int:
+            return 0
+
+    held = {"nested": collections.defaultdict(lambda: 0, {"a": 1}), "own": Counts(b=2), "several": type("Several", (list,), {})([3])}
+    for value in (held["nested"], held):
+        with pytest.raises(NotDataError):
+            pack(value, LIMIT)
+    result = crossed(held, as_bases="containers")
+    assert result == {"nested": {"a": 1}, "own": {"b": 2}, "several": [3]}
+    assert [type(part) for part in result.values()] == [dict, dict, list]
+    assert type(crossed(SaysYes("x"), as_bases="all")) is str
+    with pytest.raises(NotDataError):
+        pack(SaysYes("x"), LIMIT, as_bases="containers")
+
+
+def test_a_named_tuple_keeps_its_names() -> None:
+    pair = collections.namedtuple("pair", "low high")(1, [2])
+    result = crossed(pair, as_bases="containers")
+    assert (result.low, result.high) == pair == result and repr(result) == "pair(low=1, high=[2])"
+    assert type(crossed(pair, as_bases="containers")) is not type(pair)
+    packed = pack(pair, LIMIT, as_bases="containers")
+    assert type(unpack(packed, {f"{__name__}.pair": type(pair)})) is type(pair)
+    odd = type("odd", (tuple,), {"_fields": ("__class__", "class")})((1, 2))
+    assert type(crossed(odd, as_bases="containers")) is tuple
+    with pytest.raises(MalformedError):
+        unpack(packed.replace(b"low", b"_o:"))
+
+
+def test_the_views_of_a_dictionary_stay_views() -> None:
+    value = {"b": 1, "a": 2}
+    assert crossed(value.keys()) == {"a", "b"} and list(crossed(value.keys())) == ["b", "a"]
+    assert crossed(value.items()) == value.items() and list(crossed(value.values())) == [1, 2]
+    for view in (value.keys(), value.values(), value.items()):
+        assert type(crossed(view)) is type(view) and repr(crossed(view)) == repr(view)
+
+
+@pytest.mark.parametrize(
+    "zone",
+    [
+        datetime.UTC,
+        datetime.timezone(datetime.timedelta(hours=2)),
+        datetime.timezone(datetime.timedelta(hours=1), "UTC"),
+        "Europe/Berlin",
+        "Etc/GMT-2",
+    ],
+    ids=str,
+)
+def test_times_with_an_offset_cross(zone: Any) -> None:
+    times = pd.to_datetime(["2020-01-01", "2020-07-01"]).tz_localize(zone)
+    pd.testing.assert_series_equal(crossed(pd.Series(times)), pd.Series(times), check_dtype=isinstance(zone, str))
+    for result, time in zip([*crossed(times), crossed(times[0])], [*times, times[0]], strict=True):
+        assert result == time and result.utcoffset() == time.utcoffset()
+
+
+def test_texts_that_no_file_can_hold_cross() -> None:
+    table = pd.DataFrame({"text": ["a\ud800", None], "n": [1, 2]}, index=pd.Index(["x", "\udfff"], dtype=object), dtype=object)
+    result = crossed(table)
+    assert result["text"].tolist() == table["text"].tolist() and result.index.tolist() == ["x", "\udfff"]
+
+
 @pytest.mark.parametrize(
     "array",
     [

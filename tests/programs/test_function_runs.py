@@ -103,6 +103,52 @@ def test_methods_find_their_class_as_if_they_stood_in_it(box: Box) -> None:
     assert output(box, program, code) == "('base', 3, 7)\n"
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import collections\ndef f(text):\n    d = collections.defaultdict(lambda: 0)\n    for c in text: d[c] += 1\n    return d\n",
+        "class Counts(dict):\n    def __missing__(self, key): return 0\ndef f(text):\n    d = Counts()\n    for c in text: d[c] += 1\n    return d\n",
+    ],
+)
+def test_a_dictionary_of_the_solution_s_own_kind_is_a_dictionary(box: Box, code: str) -> None:
+    program = f"{MARKER}\nd = f('aab')\nfor key in sorted(d):\n    print(key, d[key])\nprint(d)\n"
+    assert output(box, program, code) == "a 2\nb 1\n{'a': 2, 'b': 1}\n"
+
+
+def test_a_named_tuple_of_the_solution_or_of_the_program_keeps_its_names(box: Box) -> None:
+    program = f"import collections\nSpan = collections.namedtuple('Span', 'low high')\n{MARKER}\n"
+    program += "found = f(3)\nlow, high = found\nprint(low, high, found.high, isinstance(found, Span), found)\n"
+    assert output(box, program, "def f(n):\n    return Span(n, n + 1)\n") == "3 4 4 True Span(low=3, high=4)\n"
+    own = "import collections\nPair = collections.namedtuple('Pair', 'low high')\ndef f(n):\n    return Pair(n, n + 1)\n"
+    assert output(box, program, own) == "3 4 4 False Pair(low=3, high=4)\n"
+
+
+def test_containers_of_the_program_are_filled_in_place_and_keep_their_kind(box: Box) -> None:
+    program = f"""
+        import collections
+        class Genes(list):
+            def longest(self): return max(self, key=len)
+        class Reads:
+            def __init__(self):
+                self.counts, self.genes = collections.defaultdict(lambda: 5), Genes(["A"])
+        counts, seen, order = collections.defaultdict(list), collections.Counter(), collections.deque(maxlen=2)
+        reads = Reads()
+        {MARKER}
+        f(reads, counts, seen, order)
+        print(reads.counts["a"], reads.counts["new"], reads.genes.longest())
+        print(counts["b"], counts["new"], seen, order)
+        """
+    code = """
+        def f(reads, counts, seen, order):
+            reads.counts["a"] = 1
+            reads.genes.append("TP53")
+            counts["b"].append(2)
+            seen.update("cc")
+            order.extend([1, 2, 3])
+        """
+    assert output(box, program, code) == "1 5 TP53\n[2] [] Counter({'c': 2}) deque([2, 3], maxlen=2)\n"
+
+
 def test_a_decorator_of_the_program_and_recursion_work(box: Box) -> None:
     program = f"""
         def twice(function):

@@ -48,6 +48,36 @@ def test_history_runs_before_the_program_and_its_variables_go_on(box: Box) -> No
     assert outcomes(box, "n = len(rows)\n", "assert n == 3\nassert rows == [1, 2, 3]\n", "rows = [1, 2, 3]\n") == [None, None]
 
 
+def test_containers_cross_as_what_they_hold(box: Box) -> None:
+    code = """
+        import collections, enum
+        d = collections.defaultdict(lambda: 0)
+        d["TP53"] += 2
+        nested = {"A": collections.defaultdict(lambda: collections.defaultdict(int), {"x": {"y": 1}})}
+        class Own(dict): pass
+        own = Own(a=1)
+        span = collections.namedtuple("Span", "low high")(1, 2)
+        from scipy import stats
+        test = stats.ttest_ind([1, 2, 3], [1, 2, 4])
+        """
+    tests = """
+        assert d == {"TP53": 2} and d["TP53"] == 2 and pd.Series(d).sum() == 2 and set(d) == {"TP53"}
+        assert nested["A"]["x"]["y"] == 1 and nested == {"A": {"x": {"y": 1}}}
+        assert own == {"a": 1} and type(own) is dict
+        assert span == (1, 2) and span.high == 2
+        assert d.keys() == {"TP53"} and keys == {"TP53"}
+        assert 0.7 < test.pvalue < 0.8 and test[1] == test.pvalue
+        """
+    assert outcomes(box, code + "keys = d.keys()\n", tests) == [None] * 6
+
+
+def test_times_with_an_offset_and_odd_texts_stop_no_assertion(box: Box) -> None:
+    code = "t = pd.DataFrame({'when': pd.to_datetime(['2020-01-01T00:00:00+02:00']), 'n': [1]})\ns = pd.Series(['a\\ud800', 'b'], dtype=object)\n"
+    tests = "assert t['n'].sum() == 1 and t['when'][0].hour == 0\nassert len(s) == 2 and s[0] == 'a\\ud800'\nassert s[1] == s[0], s[0]\n"
+    found = outcomes(box, PREPARED + code, tests)
+    assert found[:2] == [None, None] and found[2] is not None and found[2].startswith("not so: a")
+
+
 MODEL = """
 class Model:
     def __init__(self):
