@@ -3,12 +3,19 @@
 The text of this module is sent into a box of its own. What the program left arrives as a file of data (`left_variables`). A variable that was no data
 is stood in for by a `Remote`, which knows the values that were looked at and nothing else: it equals nothing but itself, and what the assertions do
 with its values happens here.
+
+NumPy compares an empty array with any other one of a fitting shape, and then all of its (no) elements are equal. In the text of the assertions a
+comparison or calculation of an empty array with one that is not empty fails, and for `isclose` and `allclose` a single value is not empty either.
 """
 
 from __future__ import annotations
 
+import ast
 import base64
+import functools
 import json
+import math
+import operator
 import os
 import sys
 import types
@@ -154,6 +161,8 @@ def run(request: Mapping[str, Any]) -> dict[str, Any]:
     variables = main.__dict__
     unreadable: dict[str, str] = {}
     outcome: dict[str, Any] = {"prepared": None, "assertions": []}
+    variables[_COMPARED] = _compared
+    _refuse_empty_arrays()
     try:
         taken, blobs = _read(request["file"])
         for name in request["variables"]:
@@ -168,7 +177,7 @@ def run(request: Mapping[str, Any]) -> dict[str, Any]:
         problem = outcome["prepared"]
         if problem is None:
             try:
-                exec(compile(unit, "<test cases>", "exec", dont_inherit=True), variables)
+                exec(_compiled(unit), variables)
             except AssertionError as error:
                 problem = f"not so: {_words(error)}" if str(error) else "not so"
             except BaseException as error:
@@ -179,6 +188,99 @@ def run(request: Mapping[str, Any]) -> dict[str, Any]:
         if is_assertion:
             outcome["assertions"].append({"holds": problem is None, "problem": problem})
     return outcome
+
+
+class _Emptiness(ast.NodeTransformer):
+    """Has comparisons and calculations of two values made by `_compared`."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        name = _OPERATORS.get(type(node.ops[0])) if len(node.ops) == 1 else None
+        return node if name is None else ast.copy_location(_call(name, node.left, node.comparators[0]), node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        name = _OPERATORS.get(type(node.op))
+        return node if name is None else ast.copy_location(_call(name, node.left, node.right), node)
+
+
+_COMPARED = "__compared__"
+_OPERATORS: dict[type, str] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+}
+
+
+def _call(name: str, left: ast.expr, right: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(_COMPARED, ast.Load()), [ast.Constant(name), left, right], [])
+
+
+def _compiled(unit: str) -> Any:
+    tree = ast.fix_missing_locations(_Emptiness().visit(ast.parse(unit)))
+    return compile(tree, "<test cases>", "exec", dont_inherit=True)
+
+
+def _compared(name: str, left: Any, right: Any) -> Any:
+    if name != "ne":
+        _refuse(left, right)
+    return getattr(operator, name)(left, right)
+
+
+def _refuse(left: Any, right: Any) -> None:
+    """Fail where an empty array meets a list, array or table that is not empty. Raises `AssertionError`."""
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is None or not (isinstance(left, numpy.ndarray) or isinstance(right, numpy.ndarray)):
+        return
+    sizes = [value.size if isinstance(getattr(value, "shape", None), tuple) and value.shape else _length(value) for value in (left, right)]
+    if None not in sizes and (sizes[0] == 0) != (sizes[1] == 0):
+        raise AssertionError(f"an array of {sizes[0] or sizes[1]} elements and an empty one")
+
+
+def _length(value: Any) -> int | None:
+    return len(value) if isinstance(value, (list, tuple, set, frozenset, dict)) else None
+
+
+_CLOSE = ("isclose", "allclose")
+_TESTING = ("assert_allclose", "assert_array_equal", "assert_array_almost_equal", "assert_almost_equal", "assert_array_less")
+
+
+def _refuse_empty_arrays() -> None:
+    """Have NumPy's functions find nothing close or equal where one side is empty."""
+    try:
+        import numpy
+        import numpy.testing
+    except ImportError:
+        return
+
+    def one_is_empty(values: list[Any]) -> bool:
+        try:
+            return len(values) == 2 and (numpy.size(values[0]) == 0) != (numpy.size(values[1]) == 0)
+        except Exception:
+            return False
+
+    def of(function: Any) -> Any:
+        @functools.wraps(function)
+        def compared(*arguments: Any, **options: Any) -> Any:
+            values = [*arguments[:2], *(options[name] for name in ("a", "b", "actual", "desired", "x", "y") if name in options)]
+            if not one_is_empty(values):
+                return function(*arguments, **options)
+            if function.__name__ in _TESTING:
+                raise AssertionError("one side is empty")
+            return False if function.__name__ == "allclose" else numpy.zeros(max(map(numpy.shape, values), key=math.prod), dtype=bool)
+
+        return compared
+
+    for module, names in ((numpy, _CLOSE), (numpy.testing, _TESTING)):
+        for name in names:
+            setattr(module, name, of(getattr(module, name)))
 
 
 def _words(error: BaseException) -> str:

@@ -31,9 +31,14 @@ def _changed(value):
 
 _EMPTIED = """
 def _emptied(value):
+    import numpy, pandas
     if hasattr(value, "iloc"):
         return value.iloc[:0]
-    return type(value)() if type(value) in (list, tuple, dict, set, str) else None
+    if isinstance(value, pandas.Index) or isinstance(value, numpy.ndarray) and value.ndim:
+        return value[:0]
+    if isinstance(value, dict):
+        return {}
+    return type(value)() if type(value) in (list, tuple, set, frozenset, str, bytes) else None
 
 """
 

@@ -78,6 +78,35 @@ def test_times_with_an_offset_and_odd_texts_stop_no_assertion(box: Box) -> None:
     assert found[:2] == [None, None] and found[2] is not None and found[2].startswith("not so: a")
 
 
+def test_an_empty_array_is_not_equal_to_one_that_is_not(box: Box) -> None:
+    code = PREPARED + "x = np.empty((0, 3))\nnone = np.array([])\nnothing = []\ntable = pd.DataFrame({'a': [1.5, 2.5, 3.5]})[:0]\n"
+    tests = """
+        assert np.allclose(x, [1, 2, 3])
+        assert np.isclose(x, [1, 2, 3]).all() and True
+        assert (x == np.array([1, 2, 3])).all()
+        assert (abs(x - np.array([1, 2, 3])) < 1e-6).all()
+        assert np.allclose(nothing, [1.5]) or np.allclose(none, 5) or np.allclose(5, b=none)
+        assert all(x == [1, 2, 3])
+        assert (table.values == [[1.5], [2.5], [3.5]][:1]).all()
+        np.testing.assert_allclose(none, 5)
+        np.testing.assert_array_equal(desired=[5], actual=none)
+        assert (lambda value: (value - [1, 2, 3]).sum() == 0)(x)
+        assert np.allclose(x, np.empty((0, 3))) and (x == x).all() and (x - x).size == 0 and (x != np.array([1, 2, 3])).size == 0
+        assert np.allclose([1, 2], [1, 2 + 1e-9]) and not np.allclose(1, 2) and np.isclose([1, 2], 1).tolist() == [True, False]
+        assert (none > 5).sum() == 0 and np.allclose(b=1, a=1) and 1 < 2 < 3 and "a" + "b" == "ab" and [] != [1] and (x is not None) and nothing == []
+        """
+    found = outcomes(box, code, tests)
+    assert None not in found[:10], found
+    assert found[10:] == [None] * 3
+
+
+def test_the_reference_emptied_keeps_its_kinds(box: Box) -> None:
+    code = PREPARED + "x = np.arange(6.0).reshape(2, 3)\nlabels = pd.Index([1, 2])\nnames = {'a': 1}\n"
+    emptied = changed_variables(code, ("x", "labels", "names"))["all_emptied"]
+    tests = "assert x.shape == (0, 3) and x.dtype == 'float64'\nassert len(labels) == 0 and labels.dtype == 'int64'\nassert names == {}\n"
+    assert outcomes(box, emptied, tests) == [None] * 3
+
+
 MODEL = """
 class Model:
     def __init__(self):
