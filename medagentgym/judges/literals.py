@@ -18,6 +18,10 @@ LONGEST_TEXT = 2_000_000
 _SPACE = re.compile(r"\s*")
 _TEXT = re.compile(r"""(?P<prefix>[rRuUbB]{0,2})(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_PLAIN = r"""[+-]?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?(?![\w.])|(?:None|True|False|nan)(?![\w.(])|'[^'\\]*'|"[^"\\]*\""""
+_PLAIN_ELEMENTS = re.compile(rf"\s*(?:(?:{_PLAIN})\s*,\s*)*(?:(?:{_PLAIN})\s*(?=[\])}}]))?")
+"""Numbers and texts of a list that are read all at once, since there may be a million of them."""
+_PLAIN_ELEMENT = re.compile(_PLAIN)
 _NAME = re.compile(r"<NA>|[A-Za-z_][A-Za-z0-9_.]*")
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 
@@ -51,12 +55,39 @@ def data_in(text: str) -> Any:
         return _CONSTANTS[stripped]
     if len(stripped) > LONGEST_TEXT or stripped[-1:] not in ("]", ")", "}", "'", '"'):
         raise NotDataError
-    reader = _Reader(stripped)
-    data = reader.value(0)
-    reader.skip_space()
-    if reader.position != len(stripped):
+    try:
+        data = json.loads(stripped, object_pairs_hook=_mapping, parse_constant=_constant, strict=False)
+    except (ValueError, RecursionError):
+        reader = _Reader(stripped)
+        data = reader.value(0)
+        reader.skip_space()
+        if reader.position != len(stripped):
+            raise NotDataError from None
+        return data
+    if _is_deeper(data, MAX_DEPTH):
         raise NotDataError
     return data
+
+
+def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {"kind": "mapping", "items": list(map(list, pairs))}
+
+
+def _constant(name: str) -> Any:
+    if name not in _CONSTANTS:
+        raise ValueError(name)
+    return _CONSTANTS[name]
+
+
+def _is_deeper(data: Any, depth: int) -> bool:
+    """Whether lists and mappings are nested more deeply than this."""
+    level = [data] if isinstance(data, (list, dict)) else []
+    for _ in range(depth + 1):
+        lists = [container if isinstance(container, list) else [pair[1] for pair in container["items"]] for container in level]
+        level = [element for elements in lists for element in elements if type(element) in (list, dict)]
+        if not level:
+            return False
+    return True
 
 
 class _Reader:
@@ -87,7 +118,14 @@ class _Reader:
         elements: list[Any] = []
         pairs: list[list[Any]] = []
         commas = 0
-        while not self._take(closing):
+        while True:
+            plain = _PLAIN_ELEMENTS.match(self.text, self.position)
+            if plain and plain[0]:
+                self.position = plain.end()
+                elements += map(_read_plain, _PLAIN_ELEMENT.findall(plain[0]))
+                commas += plain[0].rstrip().endswith(",")
+            if self._take(closing):
+                break
             element = self.value(depth + 1)
             if opening == "{" and self._take(":"):
                 pairs.append([element, self.value(depth + 1)])
@@ -153,6 +191,14 @@ class _Reader:
         taken = self.text[self.position] == mark
         self.position += taken
         return taken
+
+
+def _read_plain(element: str) -> bool | int | float | str | None:
+    if element[0] in "'\"":
+        return element[1:-1]
+    if element[0].isalpha():
+        return {"True": True, "False": False}.get(element)
+    return float(element) if "." in element else int(element)
 
 
 def _read_text(match: re.Match[str]) -> str:

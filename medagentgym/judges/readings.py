@@ -37,6 +37,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from medagentgym.judges.final_answer import held_data
@@ -203,12 +204,17 @@ def _of_list(data: list[Any], depth: int) -> Iterator[Reading]:
     if names is not None:
         yield from _checked([[dict(map(tuple, element["items"]))[name] for name in names] for element in data], names)
     else:
-        yield from _checked(as_rows(data), flat=all(map(is_scalar, data)))
-    labels = [element.get("index") if kind(element) == "table" and len(element["columns"]) == 1 else None for element in data]
-    if labels and labels[0] and all(label == labels[0] for label in labels) and all(isinstance(label, str) for label in labels[0]):
-        yield from _checked([[row[0] for row in element["rows"]] for element in data], labels[0])
+        flat = all(map(is_scalar, data))
+        yield from [Reading([[value] for value in data], flat=True)] if flat else _checked(as_rows(data))
+    labels = _index_of_column(data[0]) if data else None
+    if labels and all(isinstance(label, str) for label in labels) and all(_index_of_column(element) == labels for element in data):
+        yield from _checked([[row[0] for row in element["rows"]] for element in data], labels)
     if len(data) == 1 and (kind(data[0]) in ("table", "mapping") or (isinstance(data[0], list) and not all(map(is_scalar, data[0])))):
         yield from readings(data[0], depth + 1)
+
+
+def _index_of_column(element: Any) -> Any:
+    return element.get("index") if kind(element) == "table" and len(element["columns"]) == 1 else None
 
 
 def _of_mapping(data: dict[str, Any], depth: int) -> Iterator[Reading]:
@@ -264,7 +270,7 @@ def _of_table(data: dict[str, Any]) -> Iterator[Reading]:
 
 
 def _checked(rows: Rows | None, names: Sequence[str] | None = None, *, flat: bool = False) -> Iterator[Reading]:
-    if rows is not None and all(is_scalar(cell) for row in rows for cell in row):
+    if rows is not None and all(map(is_scalar, chain.from_iterable(rows))):
         yield Reading(rows, None if names is None else tuple(names), flat)
 
 

@@ -158,8 +158,8 @@ class Accepted:
         if self.says_nothing:
             return _right("nothing, as the gold") if reading.is_nothing else _wrong(f"{_count(len(reading.rows), 'row')} where the gold is empty")
         if self.columns is None:
-            cells = list(_typed_rows(((value,) for row in reading.rows for value in row), None, self.cell))
-            return self._compare(cells, "value")
+            values = _read_cells([value for row in reading.rows for value in row])
+            return self._compare([(value,) for value in _read_as(self.cell, values)], "value")
         if not reading.rows and self._may_be_null:
             reading = Reading([[None] * len(self.columns)])
         shaped = self._shaped(reading)
@@ -275,8 +275,8 @@ class Accepted:
         stays = list(order) == list(range(len(columns)))
         if not any(column.reads_values for column in columns):
             return rows if stays else [tuple([row[position] for position in order]) for row in rows]
-        pairs = list(zip(columns, order, strict=True))
-        return [tuple([column.read(row[position]) for column, position in pairs]) for row in rows]
+        cells = list(zip(*rows, strict=True))
+        return list(zip(*(_read_as(column, cells[position]) for column, position in zip(columns, order, strict=True)), strict=True))
 
     def _compare(self, answer: Sequence[Row], thing: str) -> Verdict:
         """Whether every row of each side has its equal on the other."""
@@ -378,19 +378,26 @@ def _read_verbatim(raw: Any) -> Value:
     return replace(value, verbatim=True) if value.kind == "number" and isinstance(raw, str) else value
 
 
-def _read_rows(rows: Iterable[Sequence[Any]]) -> list[Row]:
-    """The cells of an answer, each text read once."""
-    texts: dict[str, Value] = {}
+def _read_rows(rows: Sequence[Sequence[Any]]) -> list[Row]:
+    """The cells of rows of one width."""
+    if rows and len(rows[0]) == 1:
+        return [(value,) for value in _read_cells([row[0] for row in rows])]
+    return list(zip(*map(_read_cells, zip(*rows, strict=True)), strict=True))
 
-    def read(raw: Any) -> Value:
-        if not isinstance(raw, str):
-            return read_value(raw)
-        value = texts.get(raw)
-        if value is None:
-            value = texts[raw] = read_value(raw)
-        return value
 
-    return [tuple(map(read, row)) for row in rows]
+def _read_cells(cells: Sequence[Any]) -> list[Value]:
+    """The cells of a column, each that is there often read once; a `True` is no 1."""
+    typed = list(zip(map(type, cells), cells, strict=True))
+    values = {cell: read_value(cell[1]) for cell in set(typed)}
+    return [values[cell] for cell in typed]
+
+
+def _read_as(column: Column, cells: Sequence[Value]) -> Sequence[Value]:
+    """The cells as the column reads them."""
+    if not column.reads_values:
+        return cells
+    values = {id(cell): column.read(cell) for cell in {id(cell): cell for cell in cells}.values()}
+    return [values[id(cell)] for cell in cells]
 
 
 def _other_form(value: Value, share: Share) -> Value:

@@ -329,7 +329,7 @@ def _cells(element: Any) -> list[Scalar] | None:
         values = element["rows"][0]
     else:
         return None
-    return values if all(is_scalar(value) for value in values) else None
+    return values if all(map(is_scalar, values)) else None
 
 
 def _joined(key: list[Scalar] | None, value: list[Scalar] | None) -> list[Scalar] | None:

@@ -124,6 +124,16 @@ def test_time_grows_with_the_number_of_rows_and_not_with_its_square() -> None:
     assert taken(20_000) < 12 * taken(5_000)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["2105-03-04 {:02}:{:02}:{:02}", "{:02}:{:02}:{:02}"], ids=["moments", "times of the day"])
+def test_time_grows_with_the_number_of_times_and_not_with_its_square(form: str) -> None:
+    def taken(count: int) -> float:
+        times = [form.format(number // 3600, number // 60 % 60, number % 60) for number in range(count)]
+        return seconds_to_judge(reference([[time] for time in times], 1), [f"{time}.5" for time in times], correct=True)
+
+    assert taken(16_000) < 40 * taken(2_000)
+
+
 HOSTILE: dict[str, Any] = {
     "huge number": 10**4000,
     "huge numbers": [10**300 + step for step in range(2000)],
