@@ -11,6 +11,7 @@ What the function itself prints is taken apart from what the program prints. The
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import collections
@@ -275,17 +276,18 @@ class Session:
         """Define the solution in the child's copy of the program; gives the function, or what its plain decorators hold."""
         variables = self.main.__dict__
         exec(compile(self.definitions, SOLUTION_NAME, "exec", dont_inherit=True), variables)
+        flags = _future_flags(self.definitions)
         if self.owner is None:
-            exec(compile(self.function, SOLUTION_NAME, "exec", dont_inherit=True), variables)
+            exec(compile(self.function, SOLUTION_NAME, "exec", flags, dont_inherit=True), variables)
             defined = variables[self.name]
         else:
-            defined = self._defined_in_class(self.owner)
+            defined = self._defined_in_class(self.owner, flags)
         if isinstance(defined, property):
             assert defined.fget is not None
             return defined.fget
         return defined.__func__ if isinstance(defined, (staticmethod, classmethod)) else defined
 
-    def _defined_in_class(self, owner: str) -> Any:
+    def _defined_in_class(self, owner: str, flags: int) -> Any:
         """Define a method as if it stood in the body of its class: with the names of that body, its private names, and `super()`."""
         kind: Any = self.main
         for name in owner.split("."):
@@ -301,7 +303,7 @@ class Session:
         tree = ast.parse(f"class {short}(metaclass=__body__):\n def __cell__(self): return __class__")
         tree.body[0].body += ast.parse(self.function).body  # type: ignore[attr-defined]
         variables: dict[str, Any] = {"__body__": Body}
-        exec(compile(tree, SOLUTION_NAME, "exec", dont_inherit=True), self.main.__dict__, variables)
+        exec(compile(tree, SOLUTION_NAME, "exec", flags, dont_inherit=True), self.main.__dict__, variables)
         body = variables[short]
         body.__dict__["__cell__"].__closure__[0].cell_contents = kind
         mangled = f"_{short.lstrip('_')}{self.name}" if self.name.startswith("__") and not self.name.endswith("__") else self.name
@@ -401,6 +403,13 @@ def _of_kind_of(before: Any, value: Any) -> Any:
             (base.extend if base is list else base.update)(kept, value)
             return kept
     return value
+
+
+def _future_flags(definitions: str) -> int:
+    """What `from __future__ import ...` asks of the compiler, which sees the function apart."""
+    imports = [part for part in ast.parse(definitions).body if isinstance(part, ast.ImportFrom) and part.module == "__future__"]
+    names = [alias.name for part in imports for alias in part.names]
+    return sum({getattr(__future__, name).compiler_flag for name in names})
 
 
 def _random_states() -> Any:

@@ -34,8 +34,10 @@ def _changed(function):
 
 def changed_result(candidate: Candidate) -> str:
     """The reference function with its result changed, whatever that is."""
-    (function,) = ast.parse(candidate.function).body
+    (function, *others) = ast.parse(candidate.function).body
     assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+    if others:  # it is given a name anew
+        return f"{candidate.definitions}{_CHANGED}{candidate.function}{function.name} = _changed({function.name})\n"
     function.decorator_list.append(ast.Name("_changed", ast.Load()))
     return f"{candidate.definitions}{_CHANGED}{ast.unparse(ast.fix_missing_locations(function))}\n"
 

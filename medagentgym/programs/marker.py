@@ -75,7 +75,8 @@ class Candidate:
     definitions: str
     """Program text: imports, helper functions, classes and assignments, in their order, without the function itself."""
     function: str
-    """Program text of the function, decorators included, not indented."""
+    """Program text that defines the function, not indented: its definition with decorators, an assignment (`f = g`, or `f = cached(f)` after a
+    definition), or a block of definitions that holds it."""
     decorators: tuple[str, ...]
     """Those of `staticmethod`, `classmethod` and `property` among its decorators."""
     documentation: str | None
@@ -89,33 +90,33 @@ class Candidate:
         text = textwrap.dedent(_with_plain_line_ends(code))
         module = ast.parse(text)
         kept: list[ast.stmt] = []
-        found: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+        found: list[ast.stmt] = []
         for statement in module.body:
             if _is_main_block(statement) or _is_text(statement):
                 continue
-            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and statement.name == function:
-                found = statement
+            if _gives(statement, function):
+                found = [*found, statement] if isinstance(statement, ast.Assign) else [statement]
             elif isinstance(statement, ast.ClassDef) and owner is not None and statement.name == owner.rpartition(".")[2]:
-                found = next((part for part in statement.body if isinstance(part, ast.FunctionDef) and part.name == function), found)
-            elif isinstance(statement, _DEFINING):
+                found = [part for part in statement.body if _gives(part, function)] or found
+            elif _is_defining(statement):
                 kept.append(statement)
-            elif found is not None or _defines(module, function):
+            elif found or any(_gives(part, function) for part in ast.walk(module)):
                 return f"line {statement.lineno} does something beside defining things, so the code ran as a program of its own"
             else:
                 return f"it does not define {function}"
-        if found is None:
+        if not found:
             return f"it does not define {function}"
         lines = text.split("\n")
-        definitions = "".join(_lines_of(statement, lines) for statement in kept)
-        names = [decorator.id for decorator in found.decorator_list if isinstance(decorator, ast.Name)]
+        decorators = _decorators(found[-1], function)
         return cls(
-            definitions,
-            ast.unparse(found) + "\n" if found.col_offset else _lines_of(found, lines),
-            tuple(name for name in names if name in _PLAIN_DECORATORS),
-            ast.get_docstring(found),
+            "".join(_lines_of(statement, lines) for statement in kept),
+            "".join(ast.unparse(part) + "\n" if part.col_offset else _lines_of(part, lines) for part in found),
+            tuple(decorator.id for decorator in decorators if isinstance(decorator, ast.Name) and decorator.id in _PLAIN_DECORATORS),
+            next((ast.get_docstring(part) for part in found if isinstance(part, _FUNCTIONS)), None),
         )
 
 
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINING = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -128,6 +129,39 @@ _DEFINING = (
     ast.Global,
     ast.Pass,
 )
+
+
+def _is_defining(statement: ast.stmt) -> bool:
+    """Whether a statement does nothing but define things, such as an import that is tried (`try: import numba`, `except ImportError:`)."""
+    if isinstance(statement, ast.If):
+        return all(map(_is_defining, [*statement.body, *statement.orelse]))
+    if isinstance(statement, ast.Try):
+        handled = [part for handler in statement.handlers for part in handler.body]
+        return all(map(_is_defining, [*statement.body, *handled, *statement.orelse, *statement.finalbody]))
+    return isinstance(statement, _DEFINING)
+
+
+def _gives(node: ast.AST, function: str) -> bool:
+    """Whether a statement defines the function: by `def`, as a name for something that can be called, or in a block of definitions."""
+    if isinstance(node, _FUNCTIONS):
+        return node.name == function
+    if isinstance(node, ast.Assign):
+        named = any(isinstance(target, ast.Name) and target.id == function for target in node.targets)
+        return named and isinstance(node.value, (ast.Lambda, ast.Name, ast.Attribute, ast.Call))
+    if isinstance(node, (ast.If, ast.Try)) and _is_defining(node):
+        return any(_gives(part, function) for part in ast.iter_child_nodes(node)) or any(
+            _gives(part, function) for handler in getattr(node, "handlers", []) for part in handler.body
+        )
+    return False
+
+
+def _decorators(found: ast.stmt, function: str) -> list[ast.expr]:
+    """The decorators of the function, or what takes their place: `f = staticmethod(g)`."""
+    if isinstance(found, ast.Assign):
+        return [found.value.func] if isinstance(found.value, ast.Call) else []
+    definitions = (node for node in ast.walk(found) if isinstance(node, _FUNCTIONS) and node.name == function)
+    definition = next(definitions, None)
+    return [] if definition is None else definition.decorator_list
 
 
 def _with_plain_line_ends(text: str) -> str:
@@ -180,7 +214,7 @@ def _without_definitions(before: str, indentation: str, after: str, owner: str |
     scope: ast.Module | ast.ClassDef = ast.parse(program)
     for name in owner.split(".") if owner else []:
         scope = next(part for part in ast.walk(scope) if isinstance(part, ast.ClassDef) and part.name == name)
-    found = [part for part in scope.body if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and part.name == function]
+    found = [part for part in scope.body if isinstance(part, _FUNCTIONS) and part.name == function]
     lines = program.split("\n")
     marker_line = before.count("\n")
     for part in reversed(found):
@@ -211,7 +245,3 @@ def _is_main_block(statement: ast.stmt) -> bool:
 
 def _is_text(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-def _defines(module: ast.Module, function: str) -> bool:
-    return any(isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and part.name == function for part in ast.walk(module))

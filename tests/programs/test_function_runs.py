@@ -160,6 +160,35 @@ def test_a_decorator_of_the_program_and_recursion_work(box: Box) -> None:
     assert output(box, program, "def f(n):\n    return 1 if n == 0 else n * f(n - 1)\n") == "6\n"
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "f = lambda n: (n, n + 1)\n",
+        "def g(n):\n    return n, n + 1\nf = g\n",
+        "import functools\ndef f(n):\n    return n, n + 1\nf = functools.cache(f)\n",
+        "try:\n    import no_such_module\nexcept ImportError:\n    no_such_module = None\ndef f(n):\n    return n, n + 1\n",
+        "try:\n    from no_such_module import f\nexcept ImportError:\n    def f(n):\n        return n, n + 1\n",
+        "from __future__ import annotations\ndef f(n: Missing) -> Missing:\n    return n, n + 1\n",
+    ],
+)
+def test_a_function_is_called_however_it_is_defined(box: Box, code: str) -> None:
+    assert output(box, f"{MARKER}\nlow, high = f(3)\nprint(low, high)\n", code) == "3 4\n"
+
+
+def test_a_method_is_called_however_it_is_defined(box: Box) -> None:
+    program = f"class A:\n    factor = 3\n    {MARKER}\n    def g(self, n):\n        return self.f(n)\nprint(A().g(2))\n"
+    for code in (
+        "f = lambda self, n: self.factor * n\n",
+        "def h(self, n):\n    return self.factor * n\nf = h\n",
+        "import functools\ndef f(self, n):\n    return self.factor * n\nf = functools.wraps(f)(f)\n",
+        "from __future__ import annotations\ndef f(self: A, n: Missing) -> Missing:\n    return self.factor * n\n",
+    ):
+        assert box.reset()
+        assert output(box, program, code) == "6\n", code
+    program = f"class A:\n    {MARKER}\nprint(A.f(2), A().f(3))\n"
+    assert output(box, program, "def h(n):\n    return 2 * n\nf = staticmethod(h)\n") == "4 6\n"
+
+
 def test_a_generator_gives_its_items(box: Box) -> None:
     program = f"{MARKER}\nprint(list(f(3)), next(f(9)))\n"
     assert output(box, program, "def f(n):\n    yield from range(n)\n") == "[0, 1, 2] 0\n"

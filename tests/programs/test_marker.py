@@ -113,6 +113,31 @@ def test_a_method_may_come_in_its_class() -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "definitions", "function"),
+    [
+        ("double = lambda x: 2 * x\n", "", "double = lambda x: 2 * x\n"),
+        ("def twice(x): return 2 * x\ndouble = twice\n", "def twice(x): return 2 * x\n", "double = twice\n"),
+        ("import cache\n" + SOLUTION + "double = cache.cached(double)\n", "import cache\n", SOLUTION + "double = cache.cached(double)\n"),
+        (
+            "try:\n    import numba\nexcept ImportError:\n    numba = None\n" + SOLUTION,
+            "try:\n    import numba\nexcept ImportError:\n    numba = None\n",
+            SOLUTION,
+        ),
+        ("if True:\n    def double(x):\n        return 2 * x\n", "", "if True:\n    def double(x):\n        return 2 * x\n"),
+    ],
+)
+def test_a_function_may_be_defined_in_all_ways_that_do_nothing_else(code: str, definitions: str, function: str) -> None:
+    found = Candidate.read(code, "double", None)
+    assert isinstance(found, Candidate)
+    assert (found.definitions, found.function) == (definitions, function)
+
+
+def test_a_static_method_by_assignment_is_one() -> None:
+    found = Candidate.read("def twice(x): return 2 * x\nclass Numbers:\n    double = staticmethod(twice)\n", "double", "Numbers")
+    assert isinstance(found, Candidate) and found.decorators == ("staticmethod",) and found.function == "double = staticmethod(twice)\n"
+
+
+@pytest.mark.parametrize(
     ("code", "words"),
     [
         ("print('42')", "does not define double"),
@@ -120,6 +145,9 @@ def test_a_method_may_come_in_its_class() -> None:
         ("def other(x): return x", "does not define double"),
         (SOLUTION + "print(double(2))", "line 3 does something beside"),
         ("print('42')\n" + SOLUTION, "line 1 does something beside"),
+        ("try:\n    print('42')\nexcept OSError:\n    pass\n" + SOLUTION, "line 1 does something beside"),
+        ("double = 2\n", "does not define double"),
+        ("print(2)\ndouble = lambda x: x\n", "line 1 does something beside"),
         ("for _ in range(3):\n    pass\n" + SOLUTION, "line 1 does something beside"),
     ],
 )
