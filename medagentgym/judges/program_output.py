@@ -4,8 +4,10 @@
 what went to stderr. The evidence of an attempt holds the same in `stdout`, `gathered["printed"]` and `stderr`.
 
 `strict`: line by line, trailing white space aside, the texts are the same. A number with a fraction may differ in its last digits (`TOLERANCE` of the
-larger one): another order of summation is no error. Whole numbers are equal or they are not. What the function prints on the way counts only where
-the reference function prints something. Warnings never count.
+larger one): another order of summation is no error. Whole numbers are equal or they are not. One number that is 1e-17 in place of 0 makes NumPy print
+a whole array with exponents, and over other lines: how an array of numbers is broken into lines does not count therefore, and a number with six
+decimals or more may differ from one with an exponent by half of its last decimal. What the function prints on the way counts only where the reference
+function prints something. Warnings never count.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from medagentgym.errors import one_line
@@ -24,6 +26,8 @@ TOLERANCE = 1e-6
 """Share by which numbers with a fraction may differ."""
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)(?![\w.])")
+_ARRAY = re.compile(r"\[(?:[-+\d.eEj,\[\]\s]|nan|inf)*\]")
+_FEWEST_DECIMALS = 6
 _LONGEST_SHOWN = 60
 
 
@@ -83,7 +87,13 @@ def _lines(text: str) -> list[str]:
 
 def _difference(expected: str, given: str) -> str | None:
     """Where two outputs differ, None where they do not."""
-    wanted, got = _lines(expected), _lines(given)
+    difference = _difference_of_lines(_lines(expected), _lines(given))
+    if difference is not None and _difference_of_lines(_lines(_unbroken(expected)), _lines(_unbroken(given))) is None:
+        return None
+    return difference
+
+
+def _difference_of_lines(wanted: list[str], got: list[str]) -> str | None:
     for number, (line, other) in enumerate(zip(wanted, got, strict=False), start=1):
         if not _same_line(line, other):
             return f"line {number} of the output is {_shown(other)}, not {_shown(line)}"
@@ -92,13 +102,33 @@ def _difference(expected: str, given: str) -> str | None:
     return None
 
 
+def _unbroken(text: str) -> str:
+    """An output with every array of numbers, which begins and ends with a bracket, on one line."""
+    parts, end = [], 0
+    for start, stop in _arrays(text):
+        parts += [text[end:start], " ".join(text[start:stop].split())]
+        end = stop
+    return "".join([*parts, text[end:]])
+
+
+def _arrays(text: str) -> Iterator[tuple[int, int]]:
+    """Where the outermost arrays of numbers begin and end."""
+    depth = start = 0
+    for bracket in re.finditer(r"[\[\]]", text):
+        if bracket.group() == "[":
+            start = bracket.start() if depth == 0 else start
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0 and _ARRAY.fullmatch(text, start, bracket.end()):
+                yield start, bracket.end()
+
+
 def _same_line(line: str, other: str) -> bool:
     if line == other:
         return True
     numbers, others = _NUMBER.findall(line), _NUMBER.findall(other)
-    if len(numbers) != len(others) or _words(line) != _words(other):
-        return False
-    return all(map(_close, map(float, numbers), map(float, others)))
+    return len(numbers) == len(others) and _words(line) == _words(other) and all(map(_close, numbers, others))
 
 
 def _words(line: str) -> Sequence[str]:
@@ -106,8 +136,15 @@ def _words(line: str) -> Sequence[str]:
     return "".join(_NUMBER.sub(" # ", line)).split()
 
 
-def _close(number: float, other: float) -> bool:
-    return math.isclose(number, other, rel_tol=TOLERANCE, abs_tol=1e-12)
+def _close(number: str, other: str) -> bool:
+    return math.isclose(float(number), float(other), rel_tol=TOLERANCE, abs_tol=max(1e-12, _half_of_the_last_decimal(number, other)))
+
+
+def _half_of_the_last_decimal(number: str, other: str) -> float:
+    """What rounding may have taken off the one of two numbers that has no exponent, where the other one has one; else 0."""
+    plain = [text for text in (number, other) if "e" not in text.lower()]
+    decimals = len(plain[0].partition(".")[2]) if len(plain) == 1 else 0
+    return 0.5 * 10**-decimals if decimals >= _FEWEST_DECIMALS else 0.0
 
 
 def _shown(text: str) -> str:

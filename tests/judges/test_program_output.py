@@ -42,6 +42,44 @@ def test_whole_numbers_and_words_are_equal_or_they_are_not(gold: str, given: str
     assert not strict(gold, given)
 
 
+NOISE = "[1.0e-17 1.0e-01 2.0e-01 3.0e-01\n 9.0e-01 1.0e+00 1.1e+00]\n"
+
+
+def test_an_array_with_noise_in_place_of_nothing_is_the_same_however_it_is_broken() -> None:
+    assert strict("[0.  0.1 0.2 0.3 0.9 1.  1.1]\n", NOISE)
+    assert strict("x: [[0.  0.5]\n [1.5 2. ]] 7\nend\n", "x: [[-1.0e-17  5.0e-01]\n    [ 1.5e+00  2.0e+00]] 7\nend\n")
+    assert strict("[0.         0.33333333 0.00123457]\n", "[1.00000000e-17 3.33333333e-01\n 1.23456789e-03]\n")
+    assert strict("0    0.000000\n1    0.123457\n", "0    2.000000e-17\n1    1.234567e-01\n")
+    assert strict("array([0. , 0.5, nan])\n", "array([1.e-17,\n       5.e-01,    nan])\n")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        NOISE.replace("1.1e", "1.2e"),
+        NOISE.replace("2.0e-01 ", ""),
+        NOISE.replace("]", "").replace("[", ""),
+        NOISE.replace("1.0e-17", "1.0e-07"),
+        NOISE.replace("1.0e-01", "1"),
+        NOISE.replace("\n ", "\n]["),
+        NOISE + "1\n",
+        "x\n" + NOISE,
+        NOISE.replace("2.0e-01", "two"),
+    ],
+)
+def test_another_array_is_another_however_it_is_broken(given: str) -> None:
+    assert not strict("[0.  0.1 0.2 0.3 0.9 1.  1.1]\n", given)
+
+
+def test_only_arrays_of_numbers_may_be_broken_otherwise() -> None:
+    assert not strict("['a', 'b']\n", "['a',\n 'b']\n")
+    assert not strict("[INFO 0.5\n1.5\n", "[INFO 0.5 1.5\n")
+    assert not strict("(0.5, 1.5)\n", "(0.5,\n 1.5)\n")
+    assert not strict("[0.5]\n[1.5]\n", "[0.5] [1.5]\n")
+    assert not strict("[1 2]\n", "[1\n 3]\n")
+    assert not strict("0.3\n", "3.4e-01\n") and not strict("0.333333\n", "0.3333326\n") and not strict("0.333333\n", "3.3334e-01\n")
+
+
 def test_warnings_do_not_decide() -> None:
     assert ProgramOutputJudge().judge(reference("1\n", warnings="old!"), attempt("1\n", warnings="other!")).correct
 
