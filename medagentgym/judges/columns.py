@@ -2,7 +2,8 @@
 
 - A yes-or-no column: truth values in every form are the same two values.
 - A column with a unit that follows from the SQL (days of a stay, years of age): `"12 days"` and a duration of twelve days are 12. Units of time are
-  converted, and added up (`"5 days, 3 hours"`). Another unit, or a unit where none is known, is another text.
+  converted, as precisely as they are shown (`"83.2 hours"` is a rounded form of 3.46597 days), and added up (`"5 days, 3 hours"`). Another unit, or
+  a unit where none is known, is another text.
 - A share: `"45 %"` is the number that the gold's scale gives it.
 - A coded column: the code and its plain word are one value, either way (`m` and `male`). Only codes that stand for one word in all tables are in
   `CODED_VALUES`. Routes of administration are not: the tables hold `po` beside `oral` and `iv` beside `intravenous` as values of their own.
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from medagentgym.judges.values import Value, as_truth, fold_text, number_value, read_number
+from medagentgym.judges.values import Value, as_truth, converted_value, fold_text, number_value, read_number
 
 Share = Literal["fraction", "percentage"]
 
@@ -33,7 +34,7 @@ UNIT_WORDS: dict[str, str] = {
         "day": "day days d",
         "week": "week weeks",
         "month": "month months",
-        "year": "year years yr yrs yearold yearsold",
+        "year": "year years yr yrs y yearold yearsold yo y/o",
         "ml": "ml mls milliliter milliliters millilitre millilitres",
         "dollar": "$ us$ usd dollar dollars",
         "percent": "% percent",
@@ -87,7 +88,8 @@ CODED_VALUES: Mapping[str, Mapping[str, str]] = {
 
 _AMOUNT_OF_TIME = re.compile(r"(?P<number>\d{1,7}) ?(?P<unit>[a-z]+)(?:,? and |, | |$)", re.ASCII)
 _LONGEST_AMOUNT = 80
-_NUMBER_WITH_UNIT = re.compile(r"(?P<dollar>(?:(?:us)?\$|usd )?)(?P<number>[+-]?[\d.,]+)(?P<unit>[a-z%$ -]*)", re.ASCII)
+_UNITS_OF_DURATIONS = ("day", "hour")
+_NUMBER_WITH_UNIT = re.compile(r"(?P<dollar>(?:(?:us ?)?\$ ?|usd ?)?)(?P<number>[+-]?[\d.,]+)(?P<unit>[a-z%$ /-]*)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Column:
         if value.kind == "text":
             return self._quantity(str(value.content)) or self._word(value)
         if value.kind == "duration" and self.unit in TIME_UNITS:
-            return number_value(value.content / TIME_UNITS[self.unit])
+            return _length_of_time(value.content, self.unit)
         if value.kind in ("number", "boolean") and self._codes is _DEATH:
             return self._word(Value("text", str(value.content).casefold()))
         return value
@@ -152,8 +154,15 @@ class Column:
         if given is not None and given in (self.unit, "percent" if self.share == "percentage" else None):
             return number
         if given in TIME_UNITS and self.unit in TIME_UNITS:
-            return number_value(number.content * TIME_UNITS[given] / TIME_UNITS[self.unit])
+            return converted_value(number, TIME_UNITS[given] / TIME_UNITS[self.unit])
         return None
+
+
+def _length_of_time(seconds: float, unit: str) -> Value:
+    """A duration, which has no decimals to show, as the number of days or hours or of `unit` that has the fewest, in `unit`."""
+    units = dict.fromkeys((unit, *_UNITS_OF_DURATIONS))
+    numbers = [converted_value(number_value(seconds / TIME_UNITS[name]), TIME_UNITS[name] / TIME_UNITS[unit]) for name in units]
+    return max(numbers, key=lambda number: 10.0**-number.decimals * number.shown_in)
 
 
 def _added_up(text: str) -> float | None:

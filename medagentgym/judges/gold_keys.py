@@ -4,8 +4,8 @@ An answer that satisfies a gold is the gold itself or a rounded form of it; a go
 of these answers has a key, in which neither the order of rows and columns nor repeated rows count, truth values are the numbers 1 and 0, and a single
 row of several values is the list of those values. The best constant answer is the key that most golds have: the floor of a task.
 
-Two golds may share an answer without sharing a key only where one is a date and the other a time of that day, where a row repeats a value, and where
-a tie leaves more than `MOST_CHOICES` choices.
+Two golds may share an answer without sharing a key only where one is a date and the other a time of that day, where a row repeats a value, where
+a tie leaves more than `MOST_CHOICES` choices, and where an answer is rounded in another unit of time.
 """
 
 from __future__ import annotations

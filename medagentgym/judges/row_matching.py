@@ -144,7 +144,7 @@ class _Group:
         if any(abs(cell.content) > 2 * largest + 1 for cell, largest in zip(cells, self._largest, strict=True)):
             return ()
         finest = (_FINEST, _WIDE, _WIDE)
-        steps = tuple([_decimals(cell.content, min(cell.decimals or _FINEST, most)) for cell, most in zip(cells, finest, strict=False)])
+        steps = tuple([_decimals(cell.content, min(_shown(cell), most)) for cell, most in zip(cells, finest, strict=False)])
         lists = self._by_step.get(steps)
         if lists is None:
             lists = self._by_step[steps] = defaultdict(list)
@@ -153,6 +153,13 @@ class _Group:
         places = [_step(cell.content, step) for cell, step in zip(cells, steps, strict=True)]
         near = product(*[[place + by for by in _NEIGHBOURS] for place in places])
         return [gold for step in near if step in lists for gold in lists[step]]
+
+
+def _shown(cell: Value) -> int:
+    """How many decimals a number shows, in the unit of the gold."""
+    if not cell.decimals:
+        return _FINEST
+    return cell.decimals if cell.shown_in == 1 else math.floor(cell.decimals - math.log10(cell.shown_in))
 
 
 def _decimals(number: float, shown: int) -> int:

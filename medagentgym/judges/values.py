@@ -9,8 +9,9 @@ The gold side decides how a pair is compared:
 - *Numbers*, also where written as text (`"4019"`, `"1,234"`, `".5"`, `"5."`, but not `"0389"`: a leading zero makes a code). A whole gold equals the
   same number only, so that counts and identifiers never blur into each other; `1` equals `1.0`. A gold that is not whole equals what lies within
   `RELATIVE_TOLERANCE` of it or `ABSOLUTE_TOLERANCE`; and the gold rounded to the decimals that the answer shows, one at least, as long as rounding
-  cost no more than `ROUNDING_TOLERANCE` of the gold (0.0 is not the rounded form of every small number). A gold that is a text of the database
-  (`"518.82"`, a code) is not rounded: 518.820 is that code, 518.8 is another one.
+  cost no more than `ROUNDING_TOLERANCE` of the gold (0.0 is not the rounded form of every small number). An answer in another unit is rounded in
+  its own (83.2 hours for 3.46597 days). A gold that is a text of the database (`"518.82"`, a code) is not rounded: 518.820 is that code, 518.8 is
+  another one.
 - *Dates and times* by value, to the gold's precision: a gold that is a date equals every time of that day, a gold in minutes every second of that
   minute; a gold with seconds equals a date only where it is that day's midnight. A date in any form of `medagentgym.judges.dates` with its year in
   full; times with or without seconds, of twenty-four hours or of twelve with `am` or `pm`. UTC is the time as it stands; another time zone is another
@@ -26,7 +27,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal
@@ -89,6 +90,8 @@ class Value:
     """Dates and times: the smallest unit that is shown."""
     verbatim: bool = False
     """Numbers: stands as a text in the database, so that a rounded form of it is another value."""
+    shown_in: float = 1.0
+    """Numbers that were converted: the size of the unit in which their `decimals` are shown, in the unit of `content`."""
 
     @property
     def key(self) -> tuple[str, Any]:
@@ -119,6 +122,12 @@ def number_value(number: float, decimals: int = FEWEST_DECIMALS) -> Value:
     shown = repr(number)
     own = -int(Decimal(shown).as_tuple().exponent) if "e" in shown else len(shown) - shown.index(".") - 1
     return Value("number", int(number) if number.is_integer() else number, max(decimals, own))
+
+
+def converted_value(number: Value, factor: float) -> Value:
+    """A number in another unit, `factor` of which are one of its own. It stays as precise as it was shown."""
+    content = number.content * factor
+    return replace(number, content=int(content) if content.is_integer() else content, shown_in=number.shown_in * factor)
 
 
 def equal_values(gold: Value, answer: Value) -> bool:
@@ -257,5 +266,5 @@ def _equal_numbers(gold: Value, answer: Value) -> bool:
         return bool(difference <= ABSOLUTE_TOLERANCE)
     if difference <= max(RELATIVE_TOLERANCE * abs(expected), ABSOLUTE_TOLERANCE):
         return True
-    half_a_unit = 0.5 * 10.0**-answer.decimals * (1 + 1e-9)
+    half_a_unit = 0.5 * 10.0**-answer.decimals * answer.shown_in * (1 + 1e-9)
     return answer.decimals >= FEWEST_DECIMALS and difference <= half_a_unit and difference <= ROUNDING_TOLERANCE * abs(expected)

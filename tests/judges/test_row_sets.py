@@ -221,6 +221,16 @@ def test_thousands_of_rounded_rows_are_compared_in_passing() -> None:
     assert not judged(reference, [[drug, number + 0.01] for drug, number in rounded]).correct
 
 
+def test_lengths_of_time_are_found_among_many_in_whatever_unit_they_are_rounded() -> None:
+    stays = [round(1 + position * 0.37 + 1 / 7000, 6) for position in range(300)]
+    reference = gold(*([stay] for stay in stays))
+    reference["gold"]["units"] = ["day"]
+    for unit, days in (("minutes", 1 / 1440), ("hours", 1 / 24), ("days", 1), ("weeks", 7)):
+        rounded = [f"{stay / days:.3f} {unit}" for stay in stays]
+        assert judged(reference, rounded).correct, unit
+        assert not judged(reference, [f"{stay / days + 0.002:.3f} {unit}" for stay in stays]).correct, unit
+
+
 def test_tied_rows_that_rounding_makes_alike_are_as_many_as_are_picked() -> None:
     tied = gold([9.0])
     tied["gold"]["alternatives"] = [{"rows": [[9.0]], "among": [[7.31], [7.32], [7.33]], "pick": 2}]
