@@ -132,6 +132,15 @@ def readings(data: Any, depth: int = 0) -> Iterator[Reading]:
             yield from _without_contradiction(_of_table(data))
 
 
+def single_rows(data: Any, most: int) -> Iterator[tuple[Sequence[str] | None, Sequence[Any]]]:
+    """The ways to read an answer as one row of at most `most` values: the names, where it has some that are not 0, 1, ..., and the values."""
+    for reading in readings(data):
+        if reading.flat and len(reading.rows) <= most:
+            yield None, [row[0] for row in reading.rows]
+        elif len(reading.rows) == 1 and len(reading.rows[0]) <= most:
+            yield None if reading.names is None or _counts(reading.names) else reading.names, reading.rows[0]
+
+
 def _without_contradiction(found: Iterable[Reading]) -> Iterator[Reading]:
     taken: list[Reading] = []
     for reading in found:

@@ -7,24 +7,27 @@ import re
 import sys
 from typing import Any
 
-from medagentgym.sandbox.answers import as_rows, kind
+from medagentgym.judges.readings import single_rows
 
-_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
 _LONGEST_TEXT = 60
+_LONGEST_ANSWER = 1_000
 
 
 def read_number(answer: Any) -> int | float | None:
     """The one finite number that an answer (JSON data of `medagentgym.sandbox.answers`) is.
 
-    A number as text counts (`"84.0"`), and so do a list of one and a table of one cell. A boolean is no number, nor is a text with a unit; None for
-    these and everything else.
+    An answer is read as rows are (`medagentgym.judges.readings`): a number as text counts (`"84.0"`, `"1,234"`, `"**84**"`, `"[84]"`), and so do a
+    list of one, a number under a label and a table of one cell. A boolean is no number, nor is a text with a unit; None for these and everything
+    else.
     """
-    if kind(answer) not in ("scalar", "list", "table"):
+    if isinstance(answer, str) and len(answer) > _LONGEST_ANSWER:
         return None
-    rows = as_rows(answer)
-    if rows is None or len(rows) != 1 or len(rows[0]) != 1:
-        return None
-    cell = rows[0][0]
+    numbers = (_number_of(values[0]) for _, values in single_rows(answer, 1) if values)
+    return next((number for number in numbers if number is not None), None)
+
+
+def _number_of(cell: Any) -> int | float | None:
     if isinstance(cell, str):
         return number_of_text(cell)
     if isinstance(cell, bool) or not isinstance(cell, int | float):
@@ -36,6 +39,7 @@ def number_of_text(text: str) -> int | float | None:
     """The finite number that a text is, an `int` where it is written as one; None where it is none."""
     if len(text) > _LONGEST_TEXT or not _NUMBER.fullmatch(text):
         return None
+    text = text.replace(",", "")
     number = float(text)
     if not math.isfinite(number):
         return None

@@ -13,9 +13,9 @@ The gold side decides how a pair is compared:
   its own (83.2 hours for 3.46597 days). A gold that is a text of the database (`"518.82"`, a code) is not rounded: 518.820 is that code, 518.8 is
   another one.
 - *Dates and times* by value, to the gold's precision: a gold that is a date equals every time of that day, a gold in minutes every second of that
-  minute; a gold with seconds equals a date only where it is that day's midnight. A date in any form of `medagentgym.judges.dates` with its year in
-  full; times with or without seconds, of twenty-four hours or of twelve with `am` or `pm`. UTC is the time as it stands; another time zone is another
-  text.
+  minute; a gold with seconds equals a date only where it is that day's midnight. A date in any form of `medagentgym.judges.date_texts` with its year
+  in full; times with or without seconds, of twenty-four hours or of twelve with `am` or `pm`. UTC is the time as it stands; another time zone is
+  another text.
 - *Text*: equal after case-folding, Unicode compatibility folding, folding of white space, dashes and quotation marks, and without the space between a
   number and its unit (`5 mg` is `5mg`). A part of a text never equals it.
 
@@ -32,7 +32,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from medagentgym.judges.dates import date_of_text
+from medagentgym.judges.date_texts import date_of_text
 
 RELATIVE_TOLERANCE = 1e-6
 ABSOLUTE_TOLERANCE = 1e-9

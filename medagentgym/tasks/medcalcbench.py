@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from medagentgym.built_data import MODES, Mode, QuestionFile, file_digest
 from medagentgym.errors import UserError
 from medagentgym.judges.calculations import UNREADABLE, CalculationJudge, PublishedCalculationJudge, read_gold
-from medagentgym.judges.dates import DAYS_A_WEEK
+from medagentgym.judges.date_texts import DAYS_A_WEEK
 from medagentgym.row_files import SourceRow, read_rows
 from medagentgym.tasks.base import Instance
 from medagentgym.tasks.probes import NOT_EXPRESSIBLE, WRONG_GOLD, Probe, code_probe

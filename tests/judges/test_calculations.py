@@ -67,7 +67,24 @@ def test_five_percent_hold_where_there_are_no_limits() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [None, True, "about 25", "25.2 mL/min", "25.2%", [25.2, 26], {"value": 25.2}, [], "", float("inf"), float("nan"), object(), 10**400],
+    [
+        None,
+        True,
+        "about 25",
+        "25.2 mL/min",
+        "25.2%",
+        [25.2, 26],
+        {"value": 25.2, "low": 24},
+        {25.2: 26},
+        "25.2, 26",
+        "25,2",
+        [],
+        "",
+        float("inf"),
+        float("nan"),
+        object(),
+        10**400,
+    ],
     ids=lambda answer: str(answer)[:20],
 )
 def test_what_is_no_single_number_is_wrong(answer: Any) -> None:
@@ -83,6 +100,28 @@ def test_a_boolean_is_no_score() -> None:
     assert not is_right(True, "1", "1", "1") and not is_right(False, "0", "0", "0")
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"score": 1234},
+        {"score": "1,234"},
+        "1,234",
+        "[1234]",
+        "(1234,)",
+        "np.int64(1234)",
+        "{'score': 1234}",
+        "Answer: 1,234.",
+        "**1234**",
+        [[[1234]]],
+    ],
+    ids=str,
+)
+def test_a_number_is_read_under_a_label_in_dress_and_out_of_texts(answer: Any) -> None:
+    limits = ("1234", "1172.3", "1295.7")
+    assert is_right(answer, *limits)
+    assert not is_right(answer, "1164", "1105.8", "1222.2") and not is_right(answer, "1.234", "1.17", "1.3")
+
+
 # --- dates and gestational ages -----------------------------------------------------------------------------------------------------------------
 
 
@@ -90,6 +129,7 @@ def test_a_date_wrong_by_a_day_is_wrong() -> None:
     gold = ("01/09/2007", "01/09/2007", "01/09/2007")
     assert is_right("1/9/2007", *gold) and is_right(date(2007, 1, 9), *gold) and is_right("January 9, 2007", *gold)
     assert not any(is_right(answer, *gold) for answer in ("01/10/2007", "01/08/2007", date(2007, 1, 10), "01/09/2008"))
+    assert not any(is_right(answer, *gold) for answer in ({"date": "01/10/2007"}, "Answer: 09/01/2007", "10-Jan-07", ["01/09/2007", "01/10/2007"]))
 
 
 def test_an_ambiguous_date_is_read_month_first_as_the_gold_is() -> None:
@@ -101,6 +141,11 @@ def test_swapped_weeks_and_days_are_wrong() -> None:
     gold = "('14 weeks', '1 days')"
     assert is_right(gold, gold) and is_right((14, 1), gold) and is_right("14 weeks, 1 day", gold)
     assert not any(is_right(answer, gold) for answer in ((1, 14), "1 weeks 14 days", "('1 weeks', '14 days')", (14, 2), (15, 1), 99, 14.143))
+    other_way = "('3 weeks', '2 days')"
+    assert not any(
+        is_right(answer, other_way) for answer in ((2, 3), [(2, 3)], {"days": 3, "weeks": 2}, "2 3/7", "2+3 weeks", [(3, 2), (2, 3)], {3, 2})
+    )
+    assert is_right(pandas.DataFrame({"days": [2], "weeks": [3]}), other_way) and is_right(pandas.Series({"days": 2, "weeks": 3}), other_way)
 
 
 def test_a_number_is_no_date_and_a_date_no_number() -> None:

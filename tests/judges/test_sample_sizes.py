@@ -44,8 +44,15 @@ def test_a_power_is_right_within_one_per_cent_whatever_the_tolerance_for_sizes()
     assert not any(is_right(answer, gold) for answer in (0.79, 0.81, 80, "80%", 0.2))
 
 
+@pytest.mark.parametrize("answer", [{"n": 84}, "[84]", "**84**", [[84]]], ids=str)
+def test_a_number_is_read_under_a_label_in_dress_and_out_of_texts(answer: Any) -> None:
+    assert is_right(answer, reference("size", 84)) and not is_right(answer, reference("size", 85))
+
+
 @pytest.mark.parametrize(
-    "answer", [None, True, "about 84", [84, 85], {"n": 84}, float("nan"), float("inf"), pytest.param(object(), id="an object")], ids=str
+    "answer",
+    [None, True, "about 84", [84, 85], {"n": 84, "power": 0.8}, {84: 85}, float("nan"), float("inf"), pytest.param(object(), id="an object")],
+    ids=str,
 )
 def test_what_is_no_single_number_is_wrong(answer: Any) -> None:
     assert not is_right(answer, reference("size", 84))
