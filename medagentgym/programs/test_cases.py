@@ -28,6 +28,11 @@ _BUILTINS = frozenset(dir(builtins))
 _USUAL_NAMES = {"np": "numpy", "pd": "pandas"}
 _ITERATING = frozenset({"list", "tuple", "set", "sorted", "sum", "min", "max", "any", "all", "frozenset", "reversed", "iter", "dict", "Counter"})
 _CONVERTING = frozenset({"float", "int", "str", "bool", "repr"})
+_OF_TEXTS = ("startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "rfind", "rindex", "index", "count")
+_OF_SETS = ("issubset", "issuperset", "isdisjoint", "union", "intersection", "difference", "symmetric_difference")
+_OF_TABLES = ("eq", "ne", "lt", "le", "gt", "ge", "equals", "identical", "compare", "isin", "between", "searchsorted")
+_OF_DATA = frozenset((*_OF_TEXTS, *_OF_SETS, *_OF_TABLES))
+"""Methods that compare data with their arguments. Data cross whole, so that nothing of such a call is asked of the program."""
 _FILE = re.compile(r"(?!/)[\w./ -]+\.(?:png|svg|pdf|jpe?g|html|csv|tsv|txt|json|parquet|xlsx)")
 
 
@@ -342,6 +347,8 @@ class _Reading:
             if name in ("getattr", "hasattr") and count >= 2 and isinstance(node.args[1], ast.Constant):
                 path = self._longer(node.args[0], ["attribute", node.args[1].value])
                 self._note(path)
+            return None
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _OF_DATA:
             return None
         arguments = [_literal(argument) for argument in node.args]
         keywords = {keyword.arg: _literal(keyword.value) for keyword in node.keywords}

@@ -60,6 +60,16 @@ def test_what_is_looked_at_is_found_along_the_expression() -> None:
     assert steps("assert float(p) < 1", "p") == ['["as", "float"]']
 
 
+def test_what_a_method_of_data_compares_with_is_not_told_to_the_program() -> None:
+    text = """
+assert value.startswith("secret") and value.count("secret") == 1 and value.index("secret") == 0
+assert pd.Series(value).eq(["secret"]).all() and table["gene"].eq("secret").all() and table["gene"].isin(["secret"]).all()
+assert names.issuperset({"secret"}) and names.difference(["secret"]) == set()
+"""
+    assert "secret" not in json.dumps(TestCases.read(text).looked_at)
+    assert steps("assert kmf.percentile(0.3) == 5", "kmf") == ['["attribute", "percentile"] ["call", [0.3], {}]']
+
+
 def test_items_are_looked_at_one_by_one_in_loops_and_comprehensions() -> None:
     height = '["each"] ["attribute", "get_height"] ["call", [], {}]'
     assert steps("assert [bar.get_height() for bar in bars] == [1]", "bars") == [height]

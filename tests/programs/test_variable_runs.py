@@ -353,6 +353,17 @@ def test_no_table_of_the_answers_is_in_the_box_of_the_program(box: Box) -> None:
     assert [outcome.holds for outcome in check(box, cases, left)] == [False, True]
 
 
+def test_methods_of_data_compare_apart_from_the_program(box: Box) -> None:
+    code = """
+        import gc
+        seen = "".join(repr(value) for value in gc.get_objects() if isinstance(value, (str, list, dict, tuple)))
+        found = "53".join(["TP", ""]) in seen
+        value, names = "KRAS", ["KRAS"]
+        """
+    tests = "assert value.startswith('TP53')\nassert names.index('TP53') == 0\nassert value.startswith('K')\nassert found is False\n"
+    assert outcomes(box, code, tests) == ["not so", "ValueError: 'TP53' is not in list", None, None]
+
+
 def test_a_thread_an_open_file_and_a_generator_are_told_and_stop_nothing(box: Box) -> None:
     code = """
         import threading, time
