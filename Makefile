@@ -1,7 +1,13 @@
-# make demo    install, then run the main job on made-up patients, which needs neither network nor credentials
-#              (DEMO=demo_treqs: the demo of another task; see config/demo_*.yaml)
-# make test    install, then run all tests
-# make check   formatting, types and lint of code and workflow
+# make demo        install, then run the main job on made-up patients, which needs neither network nor credentials
+#                  (DEMO=demo_treqs: the demo of another task; see config/demo_*.yaml)
+# make test        install, then run all tests
+# make test-fast   the same without the slow tests
+# make check       formatting, types and lint of code and workflow
+# make format      bring code and workflow into form
+# make docs        renew docs/configuration.md and config/schema.json
+# make benchmarks  measure, see benchmarks/README.md
+# make lock        renew the locked versions
+# make clean       remove what was installed, and the demo's results
 
 PYTHON ?= python3
 CORES ?= 2
@@ -32,7 +38,8 @@ test: $(VENV)/.installed-development environment
 	$(BIN)/python -m pytest --ignore=tests/sandbox -n 2 --dist loadfile
 
 test-fast: $(VENV)/.installed-development environment
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" tests/sandbox
+	$(BIN)/python -m pytest -m "not slow" --ignore=tests/sandbox -n 2 --dist loadfile
 
 check: $(VENV)/.installed-development
 	$(BIN)/ruff check .
