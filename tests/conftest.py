@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from medagentgym.sandbox import Backend, choose_backend
+from medagentgym.sandbox.selection import probe
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -17,3 +20,12 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"real data are absent: {folder} (MEDAGENTGYM_SHARED_DATA)")
     return folder
+
+
+@pytest.fixture(scope="session", params=["bubblewrap", "landlock", "none"])
+def backend(request: pytest.FixtureRequest) -> Backend:
+    """Every backend that works on this machine."""
+    outcome = probe(request.param)
+    if not outcome.works:
+        pytest.skip(outcome.reason)
+    return choose_backend(request.param)

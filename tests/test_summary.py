@@ -17,6 +17,7 @@ from scored_episodes import SmallTask, TaskWithImpossible, abstention, attempt, 
 
 from medagentgym.config import Config
 from medagentgym.errors import UserError
+from medagentgym.figures import judge_colours
 from medagentgym.report import MOST_LISTED
 from medagentgym.scores import score_episodes, timings_file, write_csv, write_scored, wrong_file
 from medagentgym.summary import SUMMARY_COLUMNS, append_running_record, balanced_accuracy, experiment_key, print_summary, summarize, wilson_interval
@@ -293,6 +294,59 @@ def test_an_audit_is_told_from_a_result(tmp_path: Path, folder: Path) -> None:
     assert "an audit of the task and no result: small/my-model/test" in (tmp_path / "demo" / "summary.md").read_text()
 
 
+SYNTHETIC = {"data": {"synthetic": {}}}
+
+
+def svg_texts(out: Path) -> str:
+    """The figure's texts, which are comments in an SVG whose letters are drawn."""
+    return " / ".join(re.findall(r"<!-- (.*?) -->", (out / "success.svg").read_text(), flags=re.DOTALL))
+
+
+def test_made_up_data_are_told_from_given_ones_in_tables_report_and_figure(
+    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = score_table(folder, write_episode(folder, 0, attempt(1)))
+    for name, keys, expected in (("demo", SYNTHETIC, True), ("real", {}, False)):
+        out = tmp_path / name
+        summarize([config_of("my-model", **keys)], [scores], {"small/my-model/test": 1}, out, False)
+        assert {row["data"] for row in summary_rows(out).values()} == {"made up" if expected else "given"}
+        print_summary(out)
+        for text in ((out / "summary.md").read_text(), (out / "report.html").read_text(), capsys.readouterr().out):
+            assert ("Made-up data (data.synthetic), so no result on real data: small/my-model/test." in text) is expected
+        assert ("task small, mode test, made-up data" in svg_texts(out)) is expected
+        assert svg_texts(out).count("made-up data") == expected
+
+
+def test_where_only_some_data_are_made_up_the_figure_marks_these_experiments_and_not_the_whole(tmp_path: Path) -> None:
+    scores = []
+    for tag in ("demo", "real"):
+        folder = tmp_path / "small" / tag / "test"
+        scores.append(score_table(folder, write_episode(folder, 0, attempt(1))))
+    configs = [config_of("demo", **SYNTHETIC), config_of("real")]
+    summarize(configs, scores, {"small/demo/test": 1, "small/real/test": 1}, tmp_path / "both", False)
+    assert "no result on real data: small/demo/test." in (tmp_path / "both" / "summary.md").read_text()
+    texts = svg_texts(tmp_path / "both")
+    assert texts.count("made-up data") == 1 and "task small, mode test, made-up data" not in texts
+
+
+def test_a_judge_has_one_colour_whichever_leads() -> None:
+    assert judge_colours(["published", "strict"]) == judge_colours(["strict", "published"])
+    with_others = judge_colours(["other", "published", "another"])
+    assert with_others == judge_colours(["another", "published", "other"])
+    assert (with_others["strict"], with_others["published"]) == (judge_colours(["strict"])["strict"], judge_colours(["published"])["published"])
+    assert len(set(with_others.values())) == 4
+
+
+def test_the_figure_gives_rates_as_the_tables_do_and_names_its_lines(tmp_path: Path, folder: Path) -> None:
+    files = [write_episode(folder, idx, attempt(1)) for idx in range(3)]
+    summarize([config_of("my-model")], [score_table(folder, *files)], {"small/my-model/test": 3}, tmp_path / "demo", False)
+    rate = "66.7 %"
+    assert rate in (tmp_path / "demo" / "summary.md").read_text()
+    texts = svg_texts(tmp_path / "demo")
+    for text in (f"{rate} (2/3)", "95 % interval", "best constant answer"):
+        assert text in texts, texts
+
+
 def test_the_report_needs_nothing_but_itself_and_shows_text_as_text(tmp_path: Path, folder: Path) -> None:
     files = [write_episode(folder, 1, attempt(["iv"]), instance_id="<script>alert(1)</script>")]
     summarize([config_of("my-model")], [score_table(folder, *files)], {"small/my-model/test": 1}, tmp_path / "demo", False)
@@ -391,7 +445,8 @@ def test_the_report_of_credentialed_records_names_episodes_and_says_where_the_te
     for file in out.iterdir():
         content = file.read_bytes()
         assert b"Which of the 101?" not in content and b"a word of the agent" not in content and b"the gold" not in content, file.name
-    assert "the gold" in wrong_file(scores).read_text() and "Which of the 101?" in wrong_file(scores).read_text() and "a word of the agent" in wrong_file(scores).read_text()
+    kept = wrong_file(scores).read_text()
+    assert "the gold" in kept and "Which of the 101?" in kept and "a word of the agent" in kept
 
 
 def test_a_task_that_is_no_longer_installed_is_not_quoted_unless_its_records_are_said_to_be_open(tmp_path: Path, folder: Path) -> None:

@@ -8,19 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from medagentgym.sandbox import Backend, Box, BoxSpec, Limits, choose_backend
-from medagentgym.sandbox.selection import probe
-
-BACKENDS = ("bubblewrap", "landlock", "none")
-
-
-@pytest.fixture(scope="session", params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Backend:
-    """Every backend that works on this machine."""
-    outcome = probe(request.param)
-    if not outcome.works:
-        pytest.skip(outcome.reason)
-    return choose_backend(request.param)
+from medagentgym.sandbox import Backend, Box, BoxSpec, Limits
 
 
 @pytest.fixture(scope="session")

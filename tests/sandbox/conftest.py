@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from medagentgym.sandbox import Backend, Box, BoxSpec, Limits, choose_backend
-from medagentgym.sandbox.selection import probe
+from medagentgym.sandbox import Backend, Box, BoxSpec, Limits
 
-BACKENDS = ("bubblewrap", "landlock", "none")
 LIMITS = Limits(wall_seconds=20, cpu_seconds=20, memory_mb=1024, work_mb=64, work_files=500, file_mb=32, output_bytes=100_000, answer_bytes=50_000)
 
 
@@ -29,15 +27,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in (folder, *folder.iterdir()):
         path.chmod(0o755 if path.is_dir() else 0o644)
     return folder
-
-
-@pytest.fixture(scope="session", params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Backend:
-    """Every backend that works on this machine."""
-    outcome = probe(request.param)
-    if not outcome.works:
-        pytest.skip(outcome.reason)
-    return choose_backend(request.param)
 
 
 @pytest.fixture(scope="session")
