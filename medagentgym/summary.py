@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -576,7 +577,7 @@ def append_running_record(work_dir: Path, name: str, summary: pd.DataFrame, *, t
 
 
 def print_summary(folder: Path) -> None:
-    """Print a compact table of a reports folder, at most `PRINTED_WIDTH` columns wide, and where table, figure and report are.
+    """Print a compact table of a reports folder, at most `PRINTED_WIDTH` columns wide, the notes of its `summary.md`, and where all of it is.
 
     Raises `UserError` where the folder has no summary.
     """
@@ -586,7 +587,7 @@ def print_summary(folder: Path) -> None:
     given = read_csv_table(path, _PRINTED, "summary", SUMMARY_AGAIN)
     summary = pd.DataFrame(given, dtype=object).reindex(columns=list(SUMMARY_COLUMNS), fill_value="")
     try:
-        _print_tables(summary)
+        _print_tables(summary, _notes_of(folder, shared_heading(records(summary))))
     except ValueError as error:
         raise UserError(f"{path}: not a readable summary ({one_line(error)}); {SUMMARY_AGAIN}") from error
     print()
@@ -612,8 +613,8 @@ _PRINTED = (
 )
 
 
-def _print_tables(summary: pd.DataFrame) -> None:
-    """Print the rows of a `summary.csv`. Raises `ValueError` where a figure is none; then nothing is printed."""
+def _print_tables(summary: pd.DataFrame, notes: Sequence[str]) -> None:
+    """Print the rows of a `summary.csv`, then the notes. Raises `ValueError` where a figure is none; then nothing is printed."""
     rows = []
     for row, label in zip(records(summary), experiment_labels(records(summary)), strict=True):
         success = f"{row['successes']}/{row['scored']} = {_percent_of(row['success_rate'])}"
@@ -622,24 +623,41 @@ def _print_tables(summary: pd.DataFrame) -> None:
         rows.append([label, row["judge"], done, success, interval, _percent_of(row["first_rate"]), _percent_of(row["floor"])])
     headers = ["experiment", "judge", "done", "success", "95 % interval", "first try", "floor"]
     table = _printed(headers, rows)
+    parts = [shared_heading(records(summary)), table, _printed_caveats(summary), _printed_abstentions(summary)]
+    parts += [textwrap.fill(note, PRINTED_WIDTH, break_long_words=False, break_on_hyphens=False) for note in notes]
     if (summary["missing"] != "0").any():
         print("PARTIAL: episodes are missing")
-    print(*[part for part in (shared_heading(records(summary)), table, _printed_abstentions(summary)) if part], sep="\n\n")
-    for note in _printed_notes(records(summary)):
-        print(f"\n{note}")
+    print(*[part for part in parts if part], sep="\n\n")
 
 
-def _printed_notes(rows: list[dict[str, Any]]) -> list[str]:
-    """What must not be missed beside the printed table; the report says more."""
-    notes = []
-    given = list(dict.fromkeys(experiment_label(row) for row in rows if str(row["sees_reference"]) == "True"))
-    if given:
-        notes.append(f"Given the reference solution, so an audit of the task and no result: {', '.join(given)}.")
-    left_out = {experiment_label(row): row["excluded_by_audit"] for row in rows if row["excluded_by_audit"] not in ("", "0")}
-    if left_out:
-        counts = ", ".join(f"{count} of {experiment}" for experiment, count in left_out.items())
-        notes.append(f"Left out, because the audit found no way to judge them: {counts}.")
-    return notes
+def _notes_of(folder: Path, heading: str) -> list[str]:
+    """What `summary.md` says above its tables. Only there is it kept, because the tasks say it of the data and the rules of the run."""
+    path = folder / "summary.md"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return [f"{path} cannot be read, so its notes on these figures are not shown; delete {folder / 'summary.csv'} and run the workflow again."]
+    return [paragraph for paragraph in text.partition("\n## Success\n")[0].strip().split("\n\n")[1:] if paragraph != heading]
+
+
+def _printed_caveats(summary: pd.DataFrame) -> str:
+    """A second table, of bounds where episodes are censored, and of usable golds where fewer than half are usable; empty where there is neither."""
+    given = records(summary)
+    has_bounds = any(row["censored"] not in ("", "0") for row in given)
+    has_usable = any(row["usable"] and row["scored"] and 2 * int(row["usable"]) < int(row["scored"]) for row in given)
+    if not has_bounds and not has_usable:
+        return ""
+    rows = []
+    for row, label in zip(given, experiment_labels(given), strict=True):
+        cells = {"experiment": label, "judge": row["judge"]}
+        if has_bounds:
+            is_censored = row["censored"] not in ("", "0")
+            cells["bounds"] = percent_range(float(row["rate_lower"]), float(row["rate_upper"])) if is_censored else NOT_KNOWN
+        if has_usable:
+            rate = f"{row['usable_successes']}/{row['usable']} = {_percent_of(row['usable_rate'])}"
+            cells |= {"on usable golds": rate if row["usable_rate"] else NOT_KNOWN, "usable floor": _percent_of(row["usable_floor"])}
+        rows.append(cells)
+    return _printed(list(rows[0]), [list(cells.values()) for cells in rows])
 
 
 def _printed_abstentions(summary: pd.DataFrame) -> str:
