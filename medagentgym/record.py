@@ -30,13 +30,13 @@ from medagentgym.errors import UserError
 RECORD_SCHEMA = "medagentgym/episode/1"
 
 STOP_REASONS = {
-    "submitted": "the agent said that it was done",
+    "submitted": "the agent submitted",
     "abstained": "the agent said that the data cannot answer the question",
     "accepted": "the stop judge accepted an attempt",
     "out_of_steps": "the agent used all its steps",
     "out_of_budget": "the agent's tokens, context window or cost were used up",
     "unparsable": "too many replies held no readable action",
-    "published": "an episode of the published system, which does not say why it ended",
+    "published": "the published system does not say why its episodes end",
 }
 
 _NEEDED = {"task": str, "idx": int, "instance_id": str, "rollout": int, "steps": list, "attempts": list, "result": str, "stop_reason": str}

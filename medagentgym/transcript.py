@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,8 @@ PROMPT_HEAD, PROMPT_TAIL = 4, 8
 """Lines shown of the beginning and the end of a message of the prompt."""
 _LONGEST_LINE = 2000
 """Characters shown of one line of the heading."""
+_TEXTS = frozenset({"answer", "code", "cmd", "command"})
+"""Parameters that are shown on lines of their own, however short."""
 
 
 def transcript(path: Path, *, full: bool = False) -> str:
@@ -27,6 +32,11 @@ def transcript(path: Path, *, full: bool = False) -> str:
     What was said before the agent's first reply is shortened unless `full`. Heading and reasons quote the gold answer. Raises `UserError` where the
     file is no episode.
     """
+    if not path.exists() and not path.is_absolute():
+        raise UserError(
+            f"{path}: there is no such episode; reports name episodes as they lie below the run's work_dir, so give that folder before the path, "
+            f"for example {Path('work_dir/demo') / path}"
+        )
     record = read_record(path)
     messages = record.get("messages") or []
     prompt = next((position for position, message in enumerate(messages) if message.get("role") == "assistant"), len(messages))
@@ -96,7 +106,12 @@ def _configuration(path: Path) -> Config:
 
 def _outcome(record: Mapping[str, Any]) -> str:
     score = f", score {record['score']:g}" if isinstance(record.get("score"), (int, float)) else ""
-    return f"{record['result']}{score}: {STOP_REASONS.get(record['stop_reason'], record['stop_reason'])}"
+    stopped = str(record["stop_reason"])
+    if stopped == "published":
+        end = STOP_REASONS[stopped]
+    else:
+        end = f"ended because {STOP_REASONS[stopped]}" if stopped in STOP_REASONS else f"stop reason {stopped}"
+    return f"{record['result']}{score}; {end}"
 
 
 def _last_verdicts(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -133,9 +148,42 @@ def _limited(text: str) -> str:
 
 def _message(message: Mapping[str, Any], *, shorten: bool) -> str:
     content = str(message.get("content") or "")
-    calls = [f"calls {call['function']['name']}({call['function']['arguments']})" for call in message.get("tool_calls") or ()]
-    shown = _without_middle(content.splitlines()) if shorten else [content]
+    calls = [f"calls {_call(str(call['function']['name']), call['function']['arguments'])}" for call in message.get("tool_calls") or ()]
+    if shorten:
+        shown = _without_middle(content.splitlines())
+    else:
+        shown = [_action(content) if message.get("role") == "assistant" else content]
     return "\n".join([f"--- {message.get('role', '?')} ---", *(shown if content else []), *calls])
+
+
+def _action(reply: str) -> str:
+    """A reply that is an action in JSON and nothing else: its name and its parameters. Any other one as it is."""
+    given = _object_of(reply)
+    if given is None or not isinstance(given.get("action"), str) or not isinstance(given.get("params", {}), dict):
+        return reply
+    params = {**given.get("params", {}), **{name: value for name, value in given.items() if name not in ("action", "params")}}
+    return _call(given["action"], json.dumps(params, ensure_ascii=False))
+
+
+def _call(action: str, arguments: Any) -> str:
+    """`action(arguments)`, without those that are texts of several lines, programs or commands: these follow, indented, as they were meant."""
+    params = _object_of(arguments) if isinstance(arguments, str) else None
+    if params is None:
+        return f"{action}({arguments})"
+    texts = {name: value for name, value in params.items() if isinstance(value, str) and (name in _TEXTS or "\n" in value)}
+    others = {name: value for name, value in params.items() if name not in texts}
+    lines = [f"{action}({json.dumps(others, ensure_ascii=False)})" if others or not texts else action]
+    for name, text in texts.items():
+        lines += [f"  {name}:", textwrap.indent(text.rstrip("\n"), "    ")]
+    return "\n".join(lines)
+
+
+def _object_of(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _without_middle(lines: Sequence[str]) -> list[str]:
@@ -146,9 +194,19 @@ def _without_middle(lines: Sequence[str]) -> list[str]:
 
 
 def _verdicts(record: Mapping[str, Any]) -> Iterator[str]:
-    for number, attempt in enumerate(record["attempts"], start=1):
-        judged = [f"  {judge}: {_in_words(verdict)}" for judge, verdict in (attempt.get("verdicts") or {}).items()]
-        yield "\n".join([f"--- attempt {number}, step {attempt['step'] + 1} ---", _left_behind(attempt["evidence"]), *judged])
+    """The attempts with their verdicts. Those in a row that left the same and were judged alike are told once."""
+    for said, group in groupby(enumerate(record["attempts"], start=1), key=lambda numbered: _judged(numbered[1])):
+        alike = list(group)
+        (first, begun), (last, ended) = alike[0], alike[-1]
+        which = f"attempt {first}, step {begun['step'] + 1}"
+        if len(alike) > 1:
+            which = f"attempts {first} to {last}, steps {begun['step'] + 1} to {ended['step'] + 1}"
+        yield f"--- {which} ---\n{said}"
+
+
+def _judged(attempt: Mapping[str, Any]) -> str:
+    judged = [f"  {judge}: {_in_words(verdict)}" for judge, verdict in (attempt.get("verdicts") or {}).items()]
+    return "\n".join([_left_behind(attempt["evidence"]), *judged])
 
 
 def _left_behind(evidence: Mapping[str, Any]) -> str:

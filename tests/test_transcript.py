@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scored_episodes import abstention, attempt, write_episode
@@ -41,6 +42,73 @@ def test_an_abstention_is_shown_as_one_and_a_print_as_no_answer(tmp_path: Path) 
     shown = transcript(write_episode(tmp_path, 0, attempt(None, "5 tables\n", has_answer=False), abstention(1), stop_reason="abstained"))
     assert "no answer: judged by what was printed" in shown and "abstained: the data cannot answer the question" in shown
     assert shown.endswith("the agent said that the data cannot answer the question")
+
+
+PROGRAM = "import csv\nanswer = 3\n"
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_program_is_shown_with_its_own_lines_and_the_other_parameters_beside_the_action(tmp_path: Path, native: bool) -> None:
+    params = {"code": PROGRAM, "error_msg": "KeyError"}
+    reply: dict[str, Any] = {"role": "assistant", "content": json.dumps({"action": "debug", "params": params})}
+    if native:
+        reply |= {"content": "I look.", "tool_calls": [{"function": {"name": "debug", "arguments": json.dumps(params)}}]}
+    shown = transcript(write_episode(tmp_path, 0, attempt(2), messages=[reply]))
+    assert 'debug({"error_msg": "KeyError"})\n  code:\n    import csv\n    answer = 3\n' in shown and "\\n" not in shown
+    assert shown.count("import csv") == 1 and ("calls debug" in shown and "I look." in shown) == native
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('{"action": "terminal", "params": {"cmd": "ls /data"}}', "terminal\n  cmd:\n    ls /data\n"),
+        ('{"action": "submit", "params": {}}', "submit({})\n"),
+        ('{"action": "request_info", "params": {"keyterm": "iv"}}', 'request_info({"keyterm": "iv"})\n'),
+        ('I think.\n{"action": "submit"}', 'I think.\n{"action": "submit"}\n'),
+        ('{"action": "debug", "params": "none"}', '{"action": "debug", "params": "none"}\n'),
+        ("[1, 2]", "[1, 2]\n"),
+    ],
+)
+def test_a_reply_is_shown_as_an_action_where_it_is_nothing_else(tmp_path: Path, content: str, expected: str) -> None:
+    shown = transcript(write_episode(tmp_path, 0, attempt(2), messages=[{"role": "assistant", "content": content}]))
+    assert f"--- assistant ---\n{expected}\n" in shown
+
+
+@pytest.mark.parametrize("arguments", ["{broken", "[1]", ""])
+def test_arguments_that_are_no_object_are_shown_as_they_came(tmp_path: Path, arguments: str) -> None:
+    reply = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "submit", "arguments": arguments}}]}
+    assert f"calls submit({arguments})\n" in transcript(write_episode(tmp_path, 0, attempt(2), messages=[reply]))
+
+
+@pytest.mark.parametrize(
+    ("stop_reason", "end"),
+    [
+        ("submitted", "ended because the agent submitted"),
+        ("out_of_steps", "ended because the agent used all its steps"),
+        ("published", "the published system does not say why its episodes end"),
+        ("of_another_version", "stop reason of_another_version"),
+    ],
+)
+def test_the_end_of_an_episode_is_not_told_as_the_reason_of_its_result(tmp_path: Path, stop_reason: str, end: str) -> None:
+    shown = transcript(write_episode(tmp_path, 0, attempt(2), stop_reason=stop_reason))
+    assert shown.splitlines()[-1] == f"failure, score 0; {end}"
+
+
+def test_attempts_in_a_row_that_left_the_same_and_were_judged_alike_are_told_once(tmp_path: Path) -> None:
+    wrong = {"strict": {"correct": False, "score": 0.0, "reason": "no answer"}}
+    nothing = [{**attempt(None, "x\n", has_answer=False), "step": step, "verdicts": wrong} for step in range(1, 12)]
+    given = [{**attempt(answer), "step": step, "verdicts": wrong} for answer, step in ((5, 0), (6, 12), (7, 13))]
+    shown = transcript(write_episode(tmp_path, 0, given[0], *nothing, *given[1:]))
+    assert "--- attempts 2 to 12, steps 2 to 12 ---\nno answer: judged by what was printed\n  strict: wrong: no answer\n\n" in shown
+    headings = [line for line in shown.splitlines() if line.startswith("--- attempt")]
+    assert len(headings) == 4 and headings[-1] == "--- attempt 14, step 14 ---"
+
+
+def test_a_path_out_of_a_report_is_told_where_it_begins(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["show", "mimic_iii/baseline/test/history_88.json"])
+    told = capsys.readouterr().err
+    assert "below the run's work_dir" in told and "work_dir/demo/mimic_iii/baseline/test/history_88.json" in told and len(told.splitlines()) == 1
 
 
 # --- the heading ------------------------------------------------------------------------------------------------------------------------------------
@@ -82,7 +150,7 @@ def test_a_heading_says_first_what_was_asked_answered_and_expected_and_why_it_wa
         "question": QUESTION,
         "answer": "63",
         "gold": "64",
-        "outcome": "failure, score 0: the agent said that it was done",
+        "outcome": "failure, score 0; ended because the agent submitted",
         "judge strict": "wrong: 63 where the gold is 64",
         "judge published": "right: near enough",
         "steps": "2 (validate_code 1, submit 1); 1 attempt",
