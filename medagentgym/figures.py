@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,12 @@ from matplotlib.figure import Figure
 from medagentgym.experiment_labels import experiment_labels, shared_heading
 from medagentgym.scores import records
 
-JUDGE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-"""Colours of Okabe and Ito, which people with any kind of colour vision tell apart."""
+MADE_UP = "made up"
+"""What stands under `data` in a row of `summary.csv` whose data are made up."""
+JUDGE_COLOURS = {"strict": "#0072B2", "published": "#E69F00"}
+"""Judges that have the same colour in every figure. Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart."""
+OTHER_COLOURS = ("#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+"""Colours of the other judges, in the order of their names."""
 
 _STYLE: Any = {
     "font.family": "sans-serif",
@@ -36,6 +41,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 _BAR_INCHES = 0.24
 _LABEL_CHARACTERS = 34
+_MADE_UP_MARK = "made-up data"
 _AXIS_END = 134
 """Per cent at the right end of the axis: beyond 100 stand the figures."""
 
@@ -52,9 +58,10 @@ def draw_success(summary: pd.DataFrame, folder: Path) -> None:
 
 
 def _draw(summary: pd.DataFrame) -> Figure:
-    judges = list(dict.fromkeys(summary["judge"]))
+    colours = judge_colours(summary["judge"])
     groups = [records(group) for _, group in summary.groupby(["task", "tag", "mode"], sort=False)]
     names = experiment_labels([group[0] for group in groups])
+    all_made_up = all(group[0]["data"] == MADE_UP for group in groups)
     bars = sum(len(group) for group in groups)
     figure = Figure(figsize=(7.0, 1.15 + _BAR_INCHES * (bars + 0.8 * len(groups))), layout="constrained")
     FigureCanvasAgg(figure)
@@ -65,9 +72,9 @@ def _draw(summary: pd.DataFrame) -> Figure:
     for group, name in zip(groups, names, strict=True):
         first = position
         for row in group:
-            handles |= _draw_row(axes, position, row, JUDGE_COLOURS[judges.index(row["judge"]) % len(JUDGE_COLOURS)])
+            handles |= _draw_row(axes, position, row, colours[row["judge"]])
             position += 1
-        labels.append(((first + position - 1) / 2, _label(name, group[0])))
+        labels.append(((first + position - 1) / 2, _label(name, group[0], marked=not all_made_up)))
         position += 0.8
     axes.set_yticks([place for place, _ in labels], [text for _, text in labels])
     axes.tick_params(axis="y", length=0)
@@ -76,11 +83,20 @@ def _draw(summary: pd.DataFrame) -> Figure:
     axes.set_xticks(range(0, 101, 20))
     axes.spines["bottom"].set_bounds(0, 100)
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
-    axes.set_xlabel("success rate, % of scored episodes (line: 95 % interval)", x=50 / _AXIS_END)
-    figure.suptitle(shared_heading([group[0] for group in groups]), fontsize=9)
+    axes.set_xlabel("success rate, % of scored episodes", x=50 / _AXIS_END)
+    title = [shared_heading([group[0] for group in groups]), _MADE_UP_MARK if all_made_up else ""]
+    figure.suptitle(", ".join(part for part in title if part), fontsize=9)
     if handles:
         order = sorted(handles, key=lambda name: not name.startswith("judge "))
-        figure.legend([handles[name] for name in order], order, loc="outside lower center", ncols=len(order), frameon=False)
+        figure.legend(
+            [handles[name] for name in order],
+            order,
+            loc="outside lower center",
+            ncols=min(len(order), 5),
+            numpoints=2,
+            columnspacing=1.2,
+            frameon=False,
+        )
     return figure
 
 
@@ -96,21 +112,29 @@ def _draw_row(axes: Any, position: float, row: dict[str, Any], colour: str) -> d
         handles["unknown (censored)"] = axes.barh(
             position, upper - rate, left=rate, height=0.86, facecolor="white", edgecolor="#777777", hatch="////", linewidth=0.6
         )
-    axes.plot([low, high], [position, position], color="black", linewidth=1.1, solid_capstyle="butt")
-    axes.plot([low, high], [position, position], linestyle="none", marker="|", markersize=5, color="black")
+    handles["95 % interval"] = axes.plot(
+        [low, high], [position, position], color="black", linewidth=1.1, solid_capstyle="butt", marker="|", markersize=5
+    )[0]
     if row["floor"] is not None:
         floor = 100 * row["floor"]
         axes.plot([floor, floor], [position - 0.43, position + 0.43], color="white", linewidth=2.8, solid_capstyle="butt")
         handles["best constant answer"] = axes.plot(
             [floor, floor], [position - 0.43, position + 0.43], color="black", linewidth=1.4, linestyle=(0, (1.2, 0.8))
         )[0]
-    text = f"{rate:.0f} %" if upper == rate else f"{rate:.0f} to {upper:.0f} %"
+    text = f"{rate:.1f} %" if upper == rate else f"{rate:.1f} to {upper:.1f} %"
     axes.text(max(high, upper, 100) + 1.5, position, f"{text} ({row['successes']}/{row['scored']})", va="center")
     return handles
 
 
-def _label(name: str, row: dict[str, Any]) -> str:
-    """The experiment's name, broken rather than cut, and what is missing of it."""
+def judge_colours(judges: Iterable[str]) -> dict[str, str]:
+    """Judge -> the colour of its bars, whichever of them leads."""
+    others = sorted(set(judges) - set(JUDGE_COLOURS))
+    return JUDGE_COLOURS | {judge: OTHER_COLOURS[place % len(OTHER_COLOURS)] for place, judge in enumerate(others)}
+
+
+def _label(name: str, row: dict[str, Any], *, marked: bool) -> str:
+    """The experiment's name, broken rather than cut, what is missing of it and, where they are to be `marked`, that its data are made up."""
     lines = textwrap.wrap(name, _LABEL_CHARACTERS)
     partial = [f"PARTIAL: {row['done']} of {row['asked']}"] if row["missing"] else []
-    return "\n".join([*lines, *partial])
+    made_up = [_MADE_UP_MARK] if marked and row["data"] == MADE_UP else []
+    return "\n".join([*lines, *partial, *made_up])

@@ -31,7 +31,7 @@ from medagentgym.config import Config
 from medagentgym.csv_tables import SUMMARY_AGAIN, read_csv_table
 from medagentgym.errors import UserError, one_line
 from medagentgym.experiment_labels import experiment_labels, shared_heading
-from medagentgym.figures import draw_success
+from medagentgym.figures import MADE_UP, draw_success
 from medagentgym.judges.references import ReferenceSummary, most_satisfied
 from medagentgym.policy import may_be_quoted
 from medagentgym.record import write_text
@@ -58,6 +58,7 @@ SUMMARY_COLUMNS = {
     "task": "Task.",
     "tag": "Folder of the experiment's episodes, which names agent and model.",
     "mode": "Which questions: train or test.",
+    "data": "`made up` where `data.synthetic` made them, so that the figures are no result on real data; otherwise `given`.",
     "agent": "Agent.",
     "model": "Model of the agent, where it has one.",
     "protocol": "`submit`: one verdict, on the last attempt. `oracle_stop`: an attempt that the stop judge accepts ends the episode.",
@@ -192,7 +193,8 @@ def _summarize_experiment(config: Config, episodes: list[dict[str, Any]], asked:
     rows = []
     for judge in judges:
         judged = [episode for episode in episodes if episode["judge"] == judge]
-        row: dict[str, Any] = {"task": config.task, "tag": config.result_dir_tag, "mode": config.mode, "agent": config.agent.name}
+        row: dict[str, Any] = {"task": config.task, "tag": config.result_dir_tag, "mode": config.mode}
+        row |= {"data": MADE_UP if config.data.synthetic is not None else "given", "agent": config.agent.name}
         row["model"] = config.agent.llm.model_name if config.agent.name == "llm" else None
         row |= {"judge": judge, "asked": asked, "done": done, "missing": asked - done}
         row |= _protocol(config, judged) | _success(judged, config.training.num_rollouts) | _floor(judge, judged)
@@ -461,6 +463,7 @@ def remarks(summary: pd.DataFrame) -> list[str]:
     missing = summary.drop_duplicates(["task", "tag", "mode"])[["asked", "missing"]].sum()
     if missing["missing"]:
         sentences.append(f"PARTIAL: {missing['missing']} of the {missing['asked']} episodes asked for are missing; rates count those that are done.")
+    sentences += _made_up(records(summary))
     left_out = summary.drop_duplicates(["task", "tag", "mode"]).dropna(subset=["excluded_by_audit"])
     if not left_out.empty:
         counts = ", ".join(f"{row['excluded_by_audit']} of {experiment_label(row)}" for row in records(left_out))
@@ -490,6 +493,12 @@ def remarks(summary: pd.DataFrame) -> list[str]:
     if (summary["rollouts"] > 1).any():
         sentences.append("With several rollouts the interval counts instances, because rollouts of one instance are not independent.")
     return sentences
+
+
+def _made_up(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A sentence on the experiments whose data are made up; none where all are given."""
+    made_up = list(dict.fromkeys(experiment_label(row) for row in rows if row["data"] == MADE_UP))
+    return [f"Made-up data (data.synthetic), so no result on real data: {', '.join(made_up)}."] if made_up else []
 
 
 def remarks_of_tasks(configs: Sequence[Config]) -> list[str]:

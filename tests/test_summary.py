@@ -302,9 +302,7 @@ def svg_texts(out: Path) -> str:
     return " / ".join(re.findall(r"<!-- (.*?) -->", (out / "success.svg").read_text(), flags=re.DOTALL))
 
 
-def test_made_up_data_are_told_from_given_ones_in_tables_report_and_figure(
-    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_made_up_data_are_told_from_given_ones_in_tables_report_and_figure(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores = score_table(folder, write_episode(folder, 0, attempt(1)))
     for name, keys, expected in (("demo", SYNTHETIC, True), ("real", {}, False)):
         out = tmp_path / name
