@@ -36,7 +36,7 @@ def run(arguments: Sequence[str]) -> int:
         for row in read_summary(args.config)["experiments"]:
             rate = "unknown" if row["success_rate"] is None else f"{row['success_rate']:.4f}"
             episodes = f"asked {row['asked']}, done {row['done']}, missing {row['missing']}"
-            print(f"{row['task']}/{row['tag']}/{row['mode']}: success rate {rate} ({episodes})")
+            print(f"{row['task']}/{row['tag']}/{row['mode']}: success rate {rate} ({episodes}), judge {row['judge']}")
     return status
 
 

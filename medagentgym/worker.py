@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -125,6 +125,7 @@ class Shard:
     made: int = 0
     """Of those that are done, how many were run now; the others were there."""
     solved: int = 0
+    """Of those that are done, how many the leading judge calls correct."""
     failures: list[tuple[EpisodeKey, str]] = field(default_factory=list)
     failures_in_a_row: int = 0
     stopped: bool = False
@@ -150,7 +151,7 @@ class Shard:
             fingerprint.check_episode(path, read_record(path), self.experiment.fingerprint, self.experiment.task)
 
     def run_one(self, key: EpisodeKey) -> tuple[bool, bool]:
-        """Run one episode unless it exists, and write its record. Gives whether it was run now, and whether it is a success.
+        """Run one episode unless it exists, and write its record. Gives whether it was run now, and whether the leading judge calls it correct.
 
         Raises what `run_episode` raises.
         """
@@ -162,7 +163,7 @@ class Shard:
             missing = not path.exists() and not _adopt(folder, key, config.training.num_rollouts)
             if missing:
                 write_record(path, run_episode(self.experiment, key))
-            return missing, bool(read_record(path)["result"] == "success")
+            return missing, is_solved(read_record(path), config.scoring.judges[0])
 
     def _attempt(self, key: EpisodeKey) -> None:
         if self.stopped:
@@ -195,8 +196,18 @@ class Shard:
         config = self.experiment.config
         return (
             f"{config.task}/{config.result_dir_tag}/{config.mode}: episodes {self.keys[0].idx} to {self.keys[-1].idx}: "
-            f"{self.done} of {len(self.keys)} done ({self.made} run now), {self.solved} solved (judge {config.stop_judge})"
+            f"{self.done} of {len(self.keys)} done ({self.made} run now), {self.solved} solved (judge {config.scoring.judges[0]})"
         )
+
+
+def is_solved(record: Mapping[str, Any], judge: str) -> bool:
+    """Whether a judge called an episode correct when it was made, by the rule of the scores: its last attempt, or any one under `oracle_stop`."""
+    if record["schema"] == "published":
+        return judge == "published" and record["result"] == "success"
+    right = [bool((attempt.get("verdicts") or {}).get(judge, {}).get("correct")) for attempt in record["attempts"]]
+    if record.get("protocol") == "oracle_stop" and any(right):
+        return True
+    return bool(right) and right[-1] and record["stop_reason"] != "unparsable"
 
 
 def _adopt(folder: Path, key: EpisodeKey, num_rollouts: int) -> bool:

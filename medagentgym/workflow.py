@@ -67,13 +67,13 @@ _COUNTS = ("asked", "done", "missing", "scored", "successes")
 def read_summary(config: Config) -> dict[str, Any]:
     """What the summary of a finished run says, by its leading judge: `success_rate` (None where nothing could be scored), `asked`, `done`, `missing`.
 
-    `experiments` holds the same for each experiment, with `task`, `tag` and `mode`; the rate above them is that of all scored episodes together.
-    Raises `UserError` where there is no summary.
+    `experiments` holds the same for each experiment, with `task`, `tag`, `mode` and that `judge`; the rate above them is that of all scored episodes
+    together. Raises `UserError` where there is no summary.
     """
     path = config.work_dir / "reports" / (config.name or "run") / "summary.csv"
     if not path.is_file():
         raise UserError(f"{path}: the summary cannot be read, because it is not there; run the workflow first")
-    rows = read_csv_table(path, ("task", "tag", "mode", *_COUNTS), "summary", SUMMARY_AGAIN)
+    rows = read_csv_table(path, ("task", "tag", "mode", "judge", *_COUNTS), "summary", SUMMARY_AGAIN)
     leading = {(row["task"], row["tag"], row["mode"]): row for row in reversed(rows)}
     found: list[dict[str, Any]] = []
     for (task, tag, mode), row in reversed(leading.items()):
@@ -81,7 +81,8 @@ def read_summary(config: Config) -> dict[str, Any]:
             numbers = {name: int(float(row[name] or 0)) for name in _COUNTS}
         except ValueError as error:
             raise UserError(f"{path}: not a readable summary ({one_line(error)}); {SUMMARY_AGAIN}") from error
-        found.append({"task": task, "tag": tag, "mode": mode, **numbers, "success_rate": _rate(numbers["successes"], numbers["scored"])})
+        named = {"task": task, "tag": tag, "mode": mode, "judge": row["judge"]}
+        found.append({**named, **numbers, "success_rate": _rate(numbers["successes"], numbers["scored"])})
     total = {name: sum(row[name] for row in found) for name in _COUNTS}
     return {"success_rate": _rate(total["successes"], total["scored"]), **total, "experiments": found}
 

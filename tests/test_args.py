@@ -344,6 +344,7 @@ def test_the_summary_is_read_by_its_leading_judge() -> None:
     summary = workflow.read_summary(config)
     assert (summary["success_rate"], summary["asked"], summary["done"], summary["missing"]) == (0.25, 40, 30, 10)
     assert [(row["tag"], row["success_rate"], row["scored"]) for row in summary["experiments"]] == [("b", 0.4, 10), ("a", 0.1, 10)]
+    assert [row["judge"] for row in summary["experiments"]] == ["strict", "strict"]
     assert json.loads(json.dumps(summary)) == summary
 
 
@@ -374,5 +375,5 @@ def test_the_published_functions_run_real_episodes_and_never_the_same_one_twice(
     assert record.read_bytes() == made
     assert main(["--config_path", "run.yaml", "--result_dir_tag", "tag"]) == 0
     captured = capfd.readouterr()
-    assert f"mimic_iii/tag/test: success rate 1.0000 (asked {len(asked)}, done {len(asked)}, missing 0)" in captured.out
+    assert f"mimic_iii/tag/test: success rate 1.0000 (asked {len(asked)}, done {len(asked)}, missing 0), judge strict" in captured.out
     assert "Nothing to be done" in captured.err, [line for line in captured.err.splitlines() if "reason" in line]
