@@ -80,7 +80,8 @@ SUMMARY_COLUMNS = {
     "first_scored": "Episodes whose first attempt this judge could judge: the denominator of the next rate.",
     "first_successes": "Episodes that were correct at their first attempt.",
     "first_rate": "Success at the first attempt.",
-    "usable": "Scored episodes whose gold is neither empty, nor zero, nor failed. On a small database many golds are empty.",
+    "usable": "Scored episodes whose gold is neither empty, nor zero, nor failed. On a small database many golds are empty. Like the next two and "
+    "`usable_floor` empty where `balanced_accuracy` is given: there zero and false are answers like others.",
     "usable_successes": "Successes among them.",
     "usable_rate": "Success rate on usable golds.",
     "balanced_accuracy": "In tasks whose questions have one of a few answers: mean of the success rates on the questions of each answer.",
@@ -198,7 +199,10 @@ def _summarize_experiment(config: Config, episodes: list[dict[str, Any]], asked:
         row["model"] = config.agent.llm.model_name if config.agent.name == "llm" else None
         row |= {"judge": judge, "asked": asked, "done": done, "missing": asked - done}
         row |= _protocol(config, judged) | _success(judged, config.training.num_rollouts) | _floor(judge, judged)
-        row["balanced_accuracy"] = balanced_accuracy(judged) if _is_classification(config.task) else None
+        is_classification = _is_classification(config.task)
+        row["balanced_accuracy"] = balanced_accuracy(judged) if is_classification else None
+        if is_classification:  # a gold of "no" counts as zero there, and would be left out
+            row |= dict.fromkeys(("usable", "usable_successes", "usable_rate", "usable_floor"))
         rows.append(row | _abstaining(judge, judged) | _effort(judged))
     return rows
 
@@ -412,6 +416,7 @@ def _timings(episodes: list[dict[str, Any]], scores: Path) -> list[dict[str, Any
 def success_table(summary: pd.DataFrame) -> pd.DataFrame:
     """How well: one row an experiment and judge, as text."""
     rows = []
+    has_usable = summary["usable"].notna().any()
     for row, label in zip(records(summary), experiment_labels(records(summary)), strict=True):
         cells = {"experiment": label, "protocol": _protocol_label(row), "judge": row["judge"]}
         cells |= {name: str(row[name]) for name in ("asked", "done", "missing")}
@@ -426,11 +431,13 @@ def success_table(summary: pd.DataFrame) -> pd.DataFrame:
             cells["any rollout"] = (
                 NOT_KNOWN if row["pass_at_k"] is None else f"{percent(row['pass_at_k'])} of {row['instances']}, k = {row['rollouts']}"
             )
-        cells["on usable golds"] = share(row["usable_successes"], row["usable"], row["usable_rate"])
+        if has_usable:
+            cells["on usable golds"] = share(row["usable_successes"], row["usable"], row["usable_rate"])
         if summary["balanced_accuracy"].notna().any():
             cells["balanced accuracy"] = NOT_KNOWN if row["balanced_accuracy"] is None else percent(row["balanced_accuracy"])
         cells["floor"] = NOT_KNOWN if row["floor"] is None else percent(row["floor"])
-        cells["usable floor"] = NOT_KNOWN if row["usable_floor"] is None else percent(row["usable_floor"])
+        if has_usable:
+            cells["usable floor"] = NOT_KNOWN if row["usable_floor"] is None else percent(row["usable_floor"])
         if summary["impossible"].notna().any():
             cells["on answerable"] = share(row["answerable_successes"], row["answerable"], row["answerable_rate"])
             cells["abstained from answerable"] = share(row["wrongly_abstained"], row["answerable"], row["wrongly_abstained_rate"])

@@ -94,6 +94,31 @@ def test_balanced_accuracy_counts_every_answer_alike(verdicts: list[tuple[str, b
     assert balanced_accuracy([{"gold_key": key, "correct": correct} for key, correct in verdicts]) == expected
 
 
+USABLE = ("usable", "usable_successes", "usable_rate", "usable_floor")
+
+
+def test_in_a_task_of_few_answers_balanced_accuracy_stands_in_place_of_the_figures_on_usable_golds(tmp_path: Path) -> None:
+    scores, configs, asked = [], [], {}
+    for task in ("ehrcon", "small"):
+        folder = tmp_path / task / "my-model" / "test"
+        files = [write_episode(folder, idx, attempt(1)) for idx in (0, 3)]
+        scores.append(score_table(folder, *files))
+        configs.append(config_of("my-model", task=task))
+        asked[f"{task}/my-model/test"] = 2
+    summarize(configs[:1], scores[:1], asked, tmp_path / "yes-no", False)
+    for row in summary_rows(tmp_path / "yes-no").values():
+        assert [row[name] for name in USABLE] == [""] * 4 and row["balanced_accuracy"] == "0.5"
+    tables = (tmp_path / "yes-no" / "summary.md").read_text().partition("## What the figures")[0]
+    assert "usable" not in tables and "balanced accuracy" in tables
+    summarize(configs, scores, asked, tmp_path / "both", False)
+    header, _, yes_no, _, other, *_ = [
+        line.split("|") for line in (tmp_path / "both" / "summary.md").read_text().splitlines() if line.startswith("|")
+    ]
+    columns = [[cell.strip() for cell in header].index(name) for name in ("on usable golds", "usable floor", "balanced accuracy")]
+    assert [yes_no[column].strip() for column in columns] == ["-", "-", "50.0 %"]
+    assert [other[column].strip() for column in columns] == ["1/1 = 100.0 %", "100.0 %", "-"]
+
+
 ABSTAINING = ("answerable", "answerable_successes", "answerable_rate", "wrongly_abstained", "wrongly_abstained_rate")
 ABSTAINING += ("impossible", "abstained", "abstained_rate", "abstain_floor")
 
