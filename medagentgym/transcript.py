@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ _LONGEST_LINE = 2000
 """Characters shown of one line of the heading."""
 _TEXTS = frozenset({"answer", "code", "cmd", "command"})
 """Parameters that are shown on lines of their own, however short."""
+_OBJECT = re.compile(r'\{\s*"')
+_JSON = json.JSONDecoder(strict=False)
 
 
 def transcript(path: Path, *, full: bool = False) -> str:
@@ -152,17 +155,27 @@ def _message(message: Mapping[str, Any], *, shorten: bool) -> str:
     if shorten:
         shown = _without_middle(content.splitlines())
     else:
-        shown = [_action(content) if message.get("role") == "assistant" else content]
+        shown = [_with_actions(content) if message.get("role") == "assistant" else content]
     return "\n".join([f"--- {message.get('role', '?')} ---", *(shown if content else []), *calls])
 
 
-def _action(reply: str) -> str:
-    """A reply that is an action in JSON and nothing else: its name and its parameters. Any other one as it is."""
-    given = _object_of(reply)
-    if given is None or not isinstance(given.get("action"), str) or not isinstance(given.get("params", {}), dict):
-        return reply
-    params = {**given.get("params", {}), **{name: value for name, value in given.items() if name not in ("action", "params")}}
-    return _call(given["action"], json.dumps(params, ensure_ascii=False))
+def _with_actions(reply: str) -> str:
+    """A reply with the actions that stand in it as JSON written as their names and parameters; what is around them stays."""
+    shown, position = "", 0
+    for start in _OBJECT.finditer(reply):
+        if start.start() < position:
+            continue
+        try:
+            given, end = _JSON.raw_decode(reply, start.start())
+        except ValueError:
+            continue
+        except RecursionError:  # no action is nested so deeply, and each of its levels would be tried
+            break
+        if isinstance(given.get("action"), str) and isinstance(given.get("params", {}), dict):
+            params = {**given.get("params", {}), **{name: value for name, value in given.items() if name not in ("action", "params")}}
+            shown += reply[position : start.start()] + _call(given["action"], json.dumps(params, ensure_ascii=False))
+            position = end
+    return shown + reply[position:]
 
 
 def _call(action: str, arguments: Any) -> str:

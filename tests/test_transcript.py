@@ -64,12 +64,18 @@ def test_a_program_is_shown_with_its_own_lines_and_the_other_parameters_beside_t
         ('{"action": "terminal", "params": {"cmd": "ls /data"}}', "terminal\n  cmd:\n    ls /data\n"),
         ('{"action": "submit", "params": {}}', "submit({})\n"),
         ('{"action": "request_info", "params": {"keyterm": "iv"}}', 'request_info({"keyterm": "iv"})\n'),
-        ('I think.\n{"action": "submit"}', 'I think.\n{"action": "submit"}\n'),
+        ('I think.\n{"action": "submit"}', "I think.\nsubmit({})\n"),
+        (
+            'So {x}:\n```json\n{"params": {"code": "a = {\\"action\\": 1}\\nb = 2"}, "action": "validate_code"}\n```\nDone.',
+            'So {x}:\n```json\nvalidate_code\n  code:\n    a = {"action": 1}\n    b = 2\n```\nDone.\n',
+        ),
+        ('{"action": "submit", "par', '{"action": "submit", "par\n'),
+        ('{"a": ' * 3000, '{"a": ' * 3000 + "\n"),
         ('{"action": "debug", "params": "none"}', '{"action": "debug", "params": "none"}\n'),
         ("[1, 2]", "[1, 2]\n"),
     ],
 )
-def test_a_reply_is_shown_as_an_action_where_it_is_nothing_else(tmp_path: Path, content: str, expected: str) -> None:
+def test_the_actions_of_a_reply_are_shown_by_name_and_all_else_as_it_is(tmp_path: Path, content: str, expected: str) -> None:
     shown = transcript(write_episode(tmp_path, 0, attempt(2), messages=[{"role": "assistant", "content": content}]))
     assert f"--- assistant ---\n{expected}\n" in shown
 
