@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,7 +58,7 @@ def check_sandboxes(arguments: Sequence[str]) -> int:
 def show(arguments: Sequence[str]) -> int:
     """`medagentgym show FOLDER`: the table of a reports folder. `medagentgym show [--full] FILE`: what happened in an episode.
 
-    The prompt of an episode is shortened unless `--full`.
+    The prompt of an episode is shortened unless `--full`. A reader that has seen enough (`| head`) ends it in silence.
     """
     paths = [Path(argument) for argument in arguments if argument != "--full"]
     full = len(paths) < len(arguments)
@@ -66,7 +67,15 @@ def show(arguments: Sequence[str]) -> int:
             "command line: show: expects one reports folder or one episode, for example `medagentgym show work_dir/demo/reports/demo`; "
             "with --full the whole prompt of an episode is shown"
         )
-    (path,) = paths
+    try:
+        _show(paths[0], full=full)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in the buffer is written when Python ends
+    return 0
+
+
+def _show(path: Path, *, full: bool) -> None:
     if path.suffix == ".json":
         from medagentgym.transcript import transcript
 
@@ -77,7 +86,6 @@ def show(arguments: Sequence[str]) -> int:
         from medagentgym.summary import print_summary
 
         print_summary(path)
-    return 0
 
 
 def see_to_environments(arguments: Sequence[str]) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +117,17 @@ def test_a_path_out_of_a_report_is_told_where_it_begins(capsys: pytest.CaptureFi
         main(["show", "mimic_iii/baseline/test/history_88.json"])
     told = capsys.readouterr().err
     assert "below the run's work_dir" in told and "work_dir/demo/mimic_iii/baseline/test/history_88.json" in told and len(told.splitlines()) == 1
+
+
+def test_a_reader_that_has_seen_enough_ends_show_in_silence(tmp_path: Path) -> None:
+    messages = [{"role": "assistant", "content": "words " * 100_000}]
+    path = write_episode(tmp_path, 0, attempt(2), messages=messages)
+    shown = subprocess.Popen([sys.executable, "-m", "medagentgym", "show", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert shown.stdout is not None and shown.stderr is not None
+    assert shown.stdout.readline().decode().startswith(str(path))
+    shown.stdout.close()
+    assert shown.stderr.read() == b"" and shown.wait() == 0
+    shown.stderr.close()
 
 
 # --- the heading ------------------------------------------------------------------------------------------------------------------------------------
