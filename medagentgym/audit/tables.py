@@ -1,6 +1,6 @@
 """What an audit says: the table of the instances, the summary of the probes with their floors, and the same for people.
 
-The *floor* of a cheat is what chance gives it, among the instances that can be judged: `none` nothing, `constant` the number of instances that the
+The *floor* of a cheat is how many of the instances that can be judged it may solve: `none` of them, `constant` the number of instances that the
 best constant answer solves (for a cheat that abstains: the number of impossible ones), `guesses` the number that as many of the best answers solve
 together. A strict judge that accepts more can be fooled. The published judge is known to be; what it lets through stands beside.
 """
@@ -35,11 +35,11 @@ class ProbeSummary:
     accepted: dict[str, int]
     """Judge -> on how many of them it accepted the probe."""
     floor: int | None
-    """How many of them chance gives it; None for the reference."""
+    """How many of them the strict judge may accept; None for the reference."""
 
     @property
     def within_floor(self) -> bool | None:
-        """Whether the strict judge accepts no more than chance gives; None for the reference."""
+        """Whether the strict judge accepts no more than its floor; None for the reference."""
         return None if self.floor is None else self.accepted[STRICT] <= self.floor
 
 
@@ -131,7 +131,9 @@ def page(task: str, modes: Sequence[Instances]) -> str:
         if reasons:
             parts.append(_markdown(["why the others cannot", "instances"], reasons))
         headers = ["probe", "kind", *(f"{judge} accepts" for judge in instances.judges), "floor", STRICT]
-        parts.append(_markdown(headers, [_cells(summary, instances.judges) for summary in probe_summaries(instances)]))
+        summaries = probe_summaries(instances)
+        parts.append(_markdown(headers, [_cells(summary, instances.judges) for summary in summaries]))
+        parts.append(_conclusion(summaries))
     explained = words_of(dict.fromkeys(form.name for instances in modes for form in instances.probes))
     if explained:
         lines = [f"- {', '.join(f'`{name}`' for name in names)}: {words}" for names, words in explained.items()]
@@ -139,9 +141,24 @@ def page(task: str, modes: Sequence[Instances]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _conclusion(summaries: Sequence[ProbeSummary]) -> str:
+    """What the table of a mode comes to, in one line. An instance whose reference is not accepted is none that can be judged."""
+    if not any(summary.instances for summary in summaries if summary.form.kind == "reference"):
+        return f"Judge {STRICT}: nothing to say, because no instance can be judged."
+    above = {kind: [one.form.name for one in summaries if one.form.kind == kind and one.within_floor is False] for kind in ("cheat", "broken")}
+    found = [
+        f"{words}: {', '.join(above[kind])}"
+        for kind, words in (("cheat", "cheats above their floor"), ("broken", "broken references that pass"))
+        if above[kind]
+    ]
+    verdict = "; ".join(found) or "no cheat and no broken reference is above its floor"
+    return f"Judge {STRICT}: accepts every reference that can be judged; {verdict}."
+
+
 _READING = (
-    "The floor is what chance gives: how often the strict judge may accept a probe. The reference must always be accepted, a broken one never; a "
-    "cheat does not solve the question. The published judge is known to be fooled."
+    "The floor is how often the strict judge may accept a probe: never, or as often as the best constant answer (or as many of the best answers as "
+    "it guesses) is right. The reference must always be accepted, a broken one never; a cheat does not solve the question. The published judge is "
+    "known to be fooled."
 )
 _FLOOR_WORDS = {"none": "never", "constant": "best constant"}
 

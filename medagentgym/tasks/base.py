@@ -210,7 +210,7 @@ class Task(ABC):
         return {"another_value": another_answer(program), "surplus": surplus_answer(program)}
 
     def cheats(self, instance: Instance) -> list[Probe]:
-        """What must not be accepted more often than chance allows: here `medagentgym.tasks.cheats`, and abstaining where that is permitted."""
+        """What must not be accepted more often than its floor allows: here `medagentgym.tasks.cheats`, and abstaining where that is permitted."""
         abstaining = [Probe("abstain", "cheat", (("abstain", {}),), "constant")] if self.may_abstain else []
         return [*generic_cheats([self.seen_at(path, instance) for path in self.mounts(instance)]), *abstaining]
 

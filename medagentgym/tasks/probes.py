@@ -1,7 +1,7 @@
 """Probes: what the audit of a task plays through the environment to see whether its judges can be trusted.
 
 A probe is a fixed sequence of actions on one instance. The reference must be accepted, a broken reference must not be, and a cheat, which knows
-nothing of the instance's answer, must not be accepted more often than chance allows.
+nothing of the instance's answer, must not be accepted more often than its floor allows.
 """
 
 from __future__ import annotations

@@ -74,6 +74,7 @@ def test_sound_instances_can_be_judged_and_no_cheat_gets_above_its_floor(built: 
     assert (found["equal_object"]["strict"], found["equal_object"]["floor"]) == ("0", "0")
     page = (config.work_dir / "audit" / "sums_summary.md").read_text()
     assert "5 of 5 instances can be judged" in page and "ABOVE" not in page
+    assert "\n\nJudge strict: accepts every reference that can be judged; no cheat and no broken reference is above its floor.\n" in page
 
 
 def test_what_only_the_published_judge_reads_is_played_as_the_published_system_runs_it(built: Callable[..., Config]) -> None:
@@ -137,7 +138,9 @@ def test_a_judge_that_an_object_equal_to_anything_fools_is_told_and_the_tables_a
     assert above == ["foolable_sums/test: judge strict accepts probe equal_object on 5 of 5 instances, and its floor is 0"]
     assert summary(config)["equal_object"]["within_floor"] == "False"
     assert json.loads((config.work_dir / "audit" / "foolable_sums.json").read_text())["failures"] == above
-    assert "ABOVE ITS FLOOR" in (config.work_dir / "audit" / "foolable_sums_summary.md").read_text()
+    page = (config.work_dir / "audit" / "foolable_sums_summary.md").read_text()
+    assert "ABOVE ITS FLOOR" in page
+    assert "\n\nJudge strict: accepts every reference that can be judged; cheats above their floor: equal_object.\n" in page
 
 
 class TestBrokenReferencesThatPass:
@@ -151,10 +154,13 @@ class TestBrokenReferencesThatPass:
         assert about["warnings"] == [said]
         found = summary(config)["another_value"]
         assert (found["instances"], found["strict"], found["within_floor"]) == ("6", "1", "False")
+        page = (config.work_dir / "audit" / "sums_summary.md").read_text()
+        assert "accepts every reference that can be judged; broken references that pass: another_value.\n" in page
 
     def test_an_audit_that_leaves_nothing_to_judge_fails(self, built: Callable[..., Config]) -> None:
         config = built([sum_of(6, 7, broken="answer = 13"), sum_of(1, 2, gold=4)])
         assert audit_task([config], 2, print) == ["sums/test: none of 2 instances can be judged (reference fails 1, broken reference passes 1)"]
+        assert "Judge strict: nothing to say, because no instance can be judged.\n" in (config.work_dir / "audit" / "sums_summary.md").read_text()
 
 
 def test_the_same_data_give_the_same_bytes(built: Callable[..., Config]) -> None:
