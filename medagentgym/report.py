@@ -12,11 +12,14 @@ import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup
 
-from medagentgym.answers import shortened
 from medagentgym.errors import one_line
 
 MOST_LISTED = 25
 """Episodes that a list in the report shows; its CSV file has all of them."""
+LONGEST_WORD = 40
+"""Characters that may be given up so as not to cut a word; what is longer is cut."""
+LONG_QUESTION = 120
+"""Characters of a shown question from which on its column is wider than the others."""
 LONGEST_CELL = 240
 """Characters of a question, an answer, a gold or a reason in the report; the CSV file has up to `medagentgym.answers.LONGEST_TEXT`."""
 
@@ -61,9 +64,29 @@ class EpisodeList:
             cells.append({"episode": f"{row['episode']}\n{row['instance_id']}", **texts, **said})
         return pd.DataFrame(cells, dtype=object)
 
+    @property
+    def kind(self) -> str:
+        """The table's classes in the page."""
+        return "listed long" if any(len(_cell(row.get("question"))) > LONG_QUESTION for row in self.shown) else "listed"
+
 
 def _cell(value: Any) -> str:
-    return "" if value is None else shortened(one_line(value), LONGEST_CELL)
+    return "" if value is None else _between_words(one_line(value), LONGEST_CELL)
+
+
+def _between_words(text: str, width: int) -> str:
+    """Text of at most `width` characters: the middle of a longer one is left out, from the end of a word on, unless that word is a long one."""
+    if len(text) <= width:
+        return text
+    kept = (width - 3) // 2
+    head, tail = text[:kept], text[-kept:]
+    whole_head, _, of_head = head.rpartition(" ")
+    of_tail, _, whole_tail = tail.partition(" ")
+    if text[kept] != " " and len(of_head) <= LONGEST_WORD:
+        head = whole_head
+    if text[-kept - 1] != " " and len(of_tail) <= LONGEST_WORD:
+        tail = whole_tail
+    return f"{head.rstrip()} … {tail.lstrip()}"
 
 
 _TEMPLATE = """\
@@ -92,6 +115,7 @@ _TEMPLATE = """\
   table.listed td { white-space: pre-line; overflow-wrap: anywhere; }
   table.listed th, table.listed td { padding-right: 14px; }
   table.listed th:first-child { width: 23.5%; }
+  table.long th:nth-child(2) { width: 32%; }
   table.listed td:first-child { font: 10.5px/1.5 "DejaVu Sans Mono", Menlo, monospace; }
   tr:last-child td { border-bottom: 0; }
   svg { display: block; width: 100%; max-width: 860px; height: auto; margin: 0 auto 16px; }
@@ -133,7 +157,7 @@ _TEMPLATE = """\
 {%- if list.hidden %} {{ list.shown | length }} of {{ list.rows | length }} are shown; the other {{ list.hidden }} are in {{ list.file }}, beside \
 this report.{% endif %}
 {%- if note %} {{ note }}{% endif %}</p>
-{{ table(list.table, "listed") }}
+{{ table(list.table, list.kind) }}
 <p class="soft">Files of episodes lie below the working folder; medagentgym show FILE prints one. Long texts are shortened here, and whole in \
 {{ list.file }}.</p>
 </section>

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import stat
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from scored_episodes import SmallTask, TaskWithImpossible, abstention, attempt, 
 from medagentgym.config import Config
 from medagentgym.errors import UserError
 from medagentgym.figures import judge_colours
-from medagentgym.report import MOST_LISTED
+from medagentgym.report import LONGEST_CELL, MOST_LISTED
 from medagentgym.scores import score_episodes, timings_file, write_csv, write_scored, wrong_file
 from medagentgym.summary import SUMMARY_COLUMNS, append_running_record, balanced_accuracy, experiment_key, print_summary, summarize, wilson_interval
+from medagentgym.tasks.base import Instance
 from medagentgym.workflow import read_summary
 
 
@@ -500,6 +502,22 @@ def test_a_long_text_is_shortened_in_the_report_and_whole_in_its_file(tmp_path: 
     summarize([config_of("my-model", **OPEN)], [scores], {"small/my-model/test": 1}, tmp_path / "demo", False)
     assert answer not in section(tmp_path / "demo", "Wrong answers") and "begin xxx" in section(tmp_path / "demo", "Wrong answers")
     assert listed(tmp_path / "demo", "wrong_answers.csv")[0]["answer"] == answer
+
+
+def test_a_long_question_is_cut_between_its_words_and_has_a_wide_column(tmp_path: Path, folder: Path) -> None:
+    words = [f"word{place}" for place in range(200)]
+
+    class LongQuestions(SmallTask):
+        def instance(self, idx: int) -> Instance:
+            return replace(super().instance(idx), question=" ".join(words))
+
+    for name, task, is_long in (("long", LongQuestions(), True), ("short", SmallTask(), False)):
+        scores = score_table(folder, write_episode(folder, 0, attempt(5)), task=task)
+        summarize([config_of("my-model", **OPEN)], [scores], {"small/my-model/test": 1}, tmp_path / name, False)
+        assert ('<table class="listed long">' in section(tmp_path / name, "Wrong answers")) is is_long
+    (shown,) = re.findall(r">(word0 [^<]*)<", section(tmp_path / "long", "Wrong answers"))
+    head, tail = shown.split(" … ")
+    assert 200 < len(shown) <= LONGEST_CELL and {*head.split(), *tail.split()} < set(words) and tail.endswith("word199")
 
 
 # --- damage -----------------------------------------------------------------------------------------------------------------------------------------
