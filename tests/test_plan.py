@@ -7,9 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
-from medagentgym.audit.files import AUDIT_SCHEMA
+from medagentgym.audit.files import AUDIT_SCHEMA, COLUMNS, write_audit
 from medagentgym.built_data import BUILD_SCHEMA, SELECTION_KEYS, file_digest
 from medagentgym.config import Config, SyntheticConfig
 from medagentgym.configuration import load_config
@@ -114,15 +115,17 @@ def test_a_selection_from_built_data_that_leaves_nothing_names_the_key() -> None
     folder = Path("work/data/treqs")
     config: dict[str, Any] = {"task": "treqs", "data": {**MADE_UP, "only": [0, 1]}}
     wanted = plan(**config).experiments[0].config.data.model_dump(mode="json", exclude=set(SELECTION_KEYS))
-    write_json(folder / "build.json", {"schema": BUILD_SCHEMA, "configuration": wanted, "questions": {"test": {}}})
     empty = [{"idx": idx, "is_impossible": False, "gold": {"status": "empty"}} for idx in range(50)]
-    (folder / "test_tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in empty))
+    tasks = folder / "test_tasks.jsonl"
+    tasks.parent.mkdir(parents=True, exist_ok=True)
+    tasks.write_text("".join(json.dumps(row) + "\n" for row in empty))
+    questions = {"test": {"sha256": file_digest(tasks)}}
+    write_json(folder / "build.json", {"schema": BUILD_SCHEMA, "configuration": wanted, "questions": questions})
     said = refusal(**{**config, "data": {**config["data"], "empty_gold": "exclude"}})
     assert "2 after data.only" in said and "0 after data.empty_gold: exclude; all that remain have an empty gold" in said
-    audit = Path("work/audit/treqs.csv")
-    audit.parent.mkdir()
-    audit.write_text("mode,idx,gradable\n" + "".join(f"test,{idx},False\n" for idx in range(50)))
-    write_json(audit.with_suffix(".json"), {"schema": AUDIT_SCHEMA, "data": file_digest(folder / "build.json")})
+    rows = pandas.DataFrame([{"task": "treqs", "mode": "test", "idx": idx, "gradable": False} for idx in range(50)], columns=list(COLUMNS))
+    about = {"schema": AUDIT_SCHEMA, "data": file_digest(folder / "build.json"), "failures": [], "warnings": []}
+    write_audit(Path("work/audit"), "treqs", about, table=rows.to_csv(index=False), summary="", page="")
     said = refusal(**{**config, "data": {**config["data"], "exclude": ["audit"]}})
     assert "0 after data.exclude: audit; the audit says why none of them can be judged" in said
 
