@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +77,14 @@ def model(server: ModelServer, **settings: Any) -> dict[str, Any]:
     """The block `agent` of a language model at a scripted service."""
     llm = {"model_name": "scripted-1", "base_url": server.base_url, "max_new_tokens": 1000, **settings}
     return {"name": "llm", "llm": llm, "n_retry": 1, "retry_delay": 0.05}
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 60) -> Any:
+    """What `condition` gives, once it gives something true."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise AssertionError("what was waited for did not happen")

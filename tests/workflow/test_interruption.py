@@ -6,14 +6,12 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 from sums_task import TESTS, install, sum_of, write_rows
-from workflow_project import Project
+from workflow_project import Project, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -29,16 +27,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     config = {"name": "test", "work_dir": "work", "task": "stuck_sums", "agent": {"name": "reference"}, "result_dir_tag": "reference"}
     return Project(tmp_path, config | {"data": {"data_path": str(write_rows(tmp_path / "source", ROWS))}})
-
-
-def wait_for(condition: Callable[[], Any]) -> Any:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise AssertionError("what was waited for did not happen")
 
 
 def episodes(project: Project) -> dict[str, bytes]:

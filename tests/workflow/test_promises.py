@@ -9,13 +9,12 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from workflow_project import MADE_UP, Project, model
+from workflow_project import MADE_UP, Project, model, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -27,16 +26,6 @@ ONE_STEP = {"conversations": [{"match": ".", "replies": [ANSWER, SUBMIT]}]}
 def summary(project: Project, judge: str = "strict") -> dict[str, str]:
     rows = list(csv.DictReader(project.report("summary.csv").splitlines()))
     return next(row for row in rows if row["judge"] == judge)
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = 60) -> Any:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise AssertionError("what was waited for did not happen")
 
 
 def test_the_reference_agent_solves_every_question_and_a_second_run_does_nothing(project: Project) -> None:
